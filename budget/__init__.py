@@ -1,0 +1,1 @@
+"""Token Budget: one LLM token allowance, split between workloads by deadline."""

@@ -1,0 +1,22 @@
+"""Everything the app stores."""
+
+from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
+from budget.models.call import Call
+from budget.models.key import ApiKey
+from budget.models.pool import Limit, Pool
+from budget.models.usage import UsageMinute
+from budget.models.workload import Reservation, WorkloadClass
+
+__all__ = [
+    "ApiKey",
+    "Call",
+    "Limit",
+    "PolicyRevision",
+    "PolicyVersion",
+    "Pool",
+    "PoolLock",
+    "PoolState",
+    "Reservation",
+    "UsageMinute",
+    "WorkloadClass",
+]

@@ -1,0 +1,81 @@
+"""Every decision, with what became of the call."""
+
+from django.db import models
+from django.db.models import Q
+
+
+class Call(models.Model):
+    """One admission decision and, if admitted, its lease and settlement.
+
+    Only the ledger writes it. `pool_id` and `workload_class` are plain values, not
+    foreign keys: the table is hot, and a call outlives the policy it ran under.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        SETTLED = "settled", "settled"
+        LEASE_EXPIRED = "lease_expired", "lease expired"
+        SHED = "shed", "shed"
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    pool_id = models.BigIntegerField()
+    workload_class = models.TextField()
+    """Slug of the class; empty for an untagged call that was shed."""
+    untagged = models.BooleanField(default=False)
+    key_prefix = models.TextField(default="")
+    """Prefix of the API key; empty for calls from inside the process."""
+    idempotency_key = models.TextField(null=True)
+    fingerprint = models.TextField(default="")
+    """Digest of the request, to tell a repetition from a reused idempotency key."""
+
+    input_tokens = models.BigIntegerField()
+    output_tokens = models.BigIntegerField()
+    source = models.TextField(default="")
+    tags = models.JSONField(default=dict)
+    offered_at = models.DateTimeField()
+    deadline = models.DateTimeField()
+
+    seq = models.BigIntegerField()
+    """The batch that decided it; with `position` the order of all decisions of the pool."""
+    position = models.IntegerField()
+    policy_version = models.BigIntegerField()
+    state = models.TextField(choices=State)
+    reason = models.TextField(default="")
+    """Why it was shed; in observe mode why it would have been."""
+    limit = models.TextField(default="")
+    retry_after_ms = models.BigIntegerField(null=True)
+    arithmetic = models.JSONField(default=list)
+    """Per touched limit the numbers of the decision: see `budget.rule.decision.Standing`."""
+    charges = models.JSONField(default=list)
+    """What each limit was charged: see `budget.rule.pool.Charge`."""
+
+    lease_expires = models.DateTimeField(null=True)
+    outcome = models.TextField(default="")
+    used_input_tokens = models.BigIntegerField(null=True)
+    used_output_tokens = models.BigIntegerField(null=True)
+    used_cached_input_tokens = models.BigIntegerField(null=True)
+    refunded = models.JSONField(default=dict)
+    overrun = models.JSONField(default=dict)
+    settled_at = models.DateTimeField(null=True)
+    settled_seq = models.BigIntegerField(null=True)
+    settled_position = models.IntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pool_id", "key_prefix", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="budget_one_call_per_key",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["pool_id", "lease_expires"],
+                condition=Q(state="open"),
+                name="budget_open_leases",
+            ),
+            models.Index(fields=["pool_id", "seq", "position"], name="budget_call_order"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

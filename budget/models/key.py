@@ -1,0 +1,28 @@
+"""Who may call the REST API, and as what."""
+
+from django.db import models
+from rest_framework_api_key.models import AbstractAPIKey
+
+from budget.models.pool import Pool
+from budget.models.workload import WorkloadClass
+
+
+class ApiKey(AbstractAPIKey):
+    """A caller's key, bound to workload classes and pools."""
+
+    all_classes = models.BooleanField(
+        default=True, help_text="May tag its calls with any workload class. Example: on."
+    )
+    classes = models.ManyToManyField(
+        WorkloadClass, blank=True, help_text="The classes it may use when not all. Example: rescore."
+    )
+    all_pools = models.BooleanField(
+        default=True, help_text="May call any pool. Example: on."
+    )
+    pools = models.ManyToManyField(
+        Pool, blank=True, help_text="The pools it may call when not all. Example: claims."
+    )
+
+    class Meta(AbstractAPIKey.Meta):
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"

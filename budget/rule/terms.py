@@ -1,0 +1,129 @@
+"""What the policy owner wrote, as the rule reads it: frozen, unit-bearing, Django-free.
+
+Amounts are whole tokens or requests, moments and spans are whole microseconds,
+shares are fractions of 1. Index `d` always means a position in `PoolTerms.limits`,
+index `c` or `j` a position in `PoolTerms.classes`, which stand strictest first.
+"""
+
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+Tier = Literal["interactive", "near_line", "bulk"]
+Unit = Literal["requests", "input_tokens", "output_tokens", "total_tokens"]
+Algorithm = Literal["token_bucket", "sliding_window", "gauge"]
+
+TIERS: tuple[Tier, ...] = ("interactive", "near_line", "bulk")
+UNITS: tuple[Unit, ...] = ("requests", "input_tokens", "output_tokens", "total_tokens")
+ALGORITHMS: tuple[Algorithm, ...] = ("token_bucket", "sliding_window", "gauge")
+
+SECOND = 1_000_000
+"""Microseconds in a second."""
+
+
+class LimitTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """One ceiling of a pool."""
+
+    unit: Unit
+    algorithm: Algorithm
+    amount: int
+    per_seconds: int = 60
+    burst_percent: float = 25.0
+
+    @property
+    def name(self) -> str:
+        """How refusals and state refer to this limit: `unit/algorithm`."""
+        return f"{self.unit}/{self.algorithm}"
+
+    @property
+    def capacity(self) -> float:
+        """What the limit can hold at once: burst % of the amount for a bucket, else the amount."""
+        if self.algorithm == "token_bucket":
+            return self.amount * self.burst_percent / 100
+        return float(self.amount)
+
+    @property
+    def period(self) -> int:
+        """The span over which `amount` is allowed, in microseconds."""
+        return self.per_seconds * SECOND
+
+    @property
+    def rate(self) -> float:
+        """Units regained per microsecond."""
+        return self.amount / self.period
+
+
+class ClassTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload class together with its reservation on this pool."""
+
+    slug: str
+    tier: Tier
+    deadline: int
+    """Longest time from offer to answer, in microseconds."""
+    paused: bool = False
+    share: float = 0.0
+    lendable: float = 0.0
+    headroom: float = 0.0
+    ceiling: float = 1.0
+    weight: float = 1.0
+    yields_above: float | None = None
+    except_limits: tuple[str, ...] = ()
+    """Names of limits on which the floor is switched off."""
+    max_call_time: int = 120 * SECOND
+    """How long a lease lasts before it counts as abandoned, in microseconds."""
+    max_call_tokens: int = 16_000
+
+
+class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The whole policy of one pool at one version."""
+
+    slug: str
+    version: int
+    limits: tuple[LimitTerms, ...]
+    classes: tuple[ClassTerms, ...]
+    """Every workload class that may call the pool, strictest first (`strictness`)."""
+    provider: str = ""
+    mode: Literal["enforce", "observe"] = "enforce"
+    paused: bool = False
+    untagged: str | None = None
+    """The class that untagged calls fall into; None sheds them."""
+    strategies: dict[Tier, str] = {}
+
+    @cached_property
+    def class_index(self) -> dict[str, int]:
+        """Position of each class by slug."""
+        return {terms.slug: c for c, terms in enumerate(self.classes)}
+
+    @cached_property
+    def limit_index(self) -> dict[str, int]:
+        """Position of each limit by name."""
+        return {terms.name: d for d, terms in enumerate(self.limits)}
+
+    @cached_property
+    def tiers(self) -> tuple[tuple[int, ...], ...]:
+        """Class positions grouped by tier, strictest tier first, empty tiers left out."""
+        groups = (
+            tuple(c for c, terms in enumerate(self.classes) if terms.tier == tier) for tier in TIERS
+        )
+        return tuple(group for group in groups if group)
+
+    @cached_property
+    def protection(self) -> tuple[tuple[float, ...], ...]:
+        """`protection[c][j]`: which part of j's effective floor class c must leave alone."""
+        return tuple(
+            tuple(_protected_part(caller, owner) for owner in self.classes)
+            for caller in self.classes
+        )
+
+
+def strictness(terms: ClassTerms) -> tuple[int, int, str]:
+    """Sort key that puts stricter classes first: by tier, then deadline, then slug."""
+    return TIERS.index(terms.tier), terms.deadline, terms.slug
+
+
+def _protected_part(caller: ClassTerms, owner: ClassTerms) -> float:
+    if caller.slug == owner.slug:
+        return 0.0
+    looser_owner = TIERS.index(owner.tier) > TIERS.index(caller.tier)
+    return 1.0 - owner.lendable if looser_owner else 1.0
