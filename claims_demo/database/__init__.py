@@ -1,0 +1,42 @@
+"""Which PostgreSQL the project uses. As a Django backend it is named `claims_demo.database`."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+SCHEMES = {"postgres", "postgresql"}
+
+
+def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
+    """The `DATABASES` entry: `DATABASE_URL` when set, else the embedded server in `data_dir`.
+
+    `pooled` keeps a pool of connections in the process: for the web process only,
+    because a pool must not cross a fork.
+    """
+    url = os.environ.get("DATABASE_URL", "")
+    entry = _from_url(url) if url else {"NAME": "postgres", "USER": "postgres"}
+    entry["ENGINE"] = "claims_demo.database"
+    options = entry.setdefault("OPTIONS", {})
+    if not url:
+        entry["EMBEDDED"] = str(data_dir)
+    if pooled:
+        options["pool"] = {"min_size": 2, "max_size": 40, "timeout": 5}
+    return entry
+
+
+def _from_url(url: str) -> dict[str, Any]:
+    scheme = urlsplit(url).scheme
+    if scheme not in SCHEMES:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL names {scheme or 'no engine'!r}, but the ledger locks rows as only "
+            "PostgreSQL 16 or newer does. Use postgresql://user:password@host/name, or unset "
+            "DATABASE_URL for the embedded server."
+        )
+    try:
+        return dict(dj_database_url.parse(url))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}.") from error

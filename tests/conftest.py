@@ -1,0 +1,1 @@
+"""Fixtures and settings shared by every test."""
