@@ -1,0 +1,176 @@
+"""What callers ask of the ledger, and what they get back.
+
+Amounts are whole tokens or requests. Charged, refunded and overrun amounts are given by
+unit, for the units of the pool's limits, as the pool's provider counts them.
+"""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from budget.ledger.errors import Implausible
+
+MAX_TOKENS = 1_000_000_000
+MAX_TAGS = 20
+MAX_TEXT = 200
+"""Characters in a source, a tag's name or a tag's value."""
+MAX_KEY = 255
+"""Characters in an idempotency key."""
+MAX_EXTENSION_MS = 86_400_000
+
+Outcome = Literal["succeeded", "failed", "cancelled", "rate_limited"]
+
+OUTCOMES: tuple[Outcome, ...] = ("succeeded", "failed", "cancelled", "rate_limited")
+
+NEVER_LEFT = frozenset({"cancelled", "rate_limited"})
+"""Outcomes after which the provider counted nothing."""
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks: an API key with its rights, or code in this process."""
+
+    key_prefix: str
+    """Empty for code in this process, which may touch every call."""
+    classes: frozenset[str] | None = None
+    """Slugs it may use; None for all."""
+    pools: frozenset[str] | None = None
+
+
+IN_PROCESS = Caller("")
+
+
+class AdmissionRequest(msgspec.Struct, kw_only=True):
+    """A call that asks to be admitted."""
+
+    pool: str
+    workload_class: str | None
+    input_tokens: int
+    output_tokens: int
+    deadline_ms: int | None = None
+    """May only shorten the deadline of its class."""
+    source: str = ""
+    tags: dict[str, str] = {}
+    idempotency_key: str | None = None
+    fingerprint: str = ""
+    """Digest of what was asked, to tell a repetition from a reused key."""
+
+
+class Admission(msgspec.Struct, kw_only=True):
+    """The decision on one call."""
+
+    id: UUID
+    admitted: bool
+    pool: str
+    workload_class: str | None
+    tier: str | None
+    deadline: datetime
+    lease_expires: datetime | None
+    charged: dict[str, int]
+    policy_version: int
+    would_be: str | None = None
+    """In observe mode: why enforcement would have shed it."""
+    reason: str | None = None
+    limit: str | None = None
+    retryable: bool = False
+    retry_after_ms: int | None = None
+    detail: str = ""
+    replayed: bool = False
+    """Whether this is an earlier decision, asked for again under its idempotency key."""
+
+
+class Settled(msgspec.Struct, kw_only=True):
+    """A call's estimate replaced by what it used."""
+
+    id: UUID
+    outcome: str
+    charged: dict[str, int]
+    refunded: dict[str, int]
+    overrun: dict[str, int]
+
+
+class Renewed(msgspec.Struct, kw_only=True):
+    """A lease that now lasts longer."""
+
+    id: UUID
+    lease_expires: datetime
+
+
+class Admit(msgspec.Struct, kw_only=True, eq=False):
+    """Decide on a call. The id is made before queueing, so that a lost reply can be looked up."""
+
+    id: UUID
+    request: AdmissionRequest
+    key_prefix: str = ""
+
+
+class Settle(msgspec.Struct, kw_only=True, eq=False):
+    """Replace a call's estimate by what it used."""
+
+    id: UUID
+    outcome: Outcome
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    key_prefix: str = ""
+    forget_key: bool = False
+    """Free the call's idempotency key: nobody heard of its admission."""
+
+
+class Renew(msgspec.Struct, kw_only=True, eq=False):
+    """Let a lease last longer."""
+
+    id: UUID
+    extend_ms: int
+    key_prefix: str = ""
+    wanted: int | None = None
+    """The end asked for in a transaction of unknown fate, in microseconds since the epoch."""
+
+
+Operation = Admit | Settle | Renew
+Answer = Admission | Settled | Renewed
+
+
+def check_request(request: AdmissionRequest) -> None:
+    """Refuses, with Implausible, what no call can mean and no database could store."""
+    check_tokens("input_tokens", request.input_tokens)
+    check_tokens("output_tokens", request.output_tokens)
+    if request.deadline_ms is not None and request.deadline_ms < 1:
+        raise Implausible("deadline_ms", "must be at least 1.")
+    check_text("source", request.source)
+    if request.idempotency_key is not None:
+        check_text("idempotency_key", request.idempotency_key, MAX_KEY)
+    if request.tags:
+        if len(request.tags) > MAX_TAGS:
+            raise Implausible("tags", f"has more than {MAX_TAGS} entries.")
+        for name, value in request.tags.items():
+            check_text("tags", name)
+            check_text("tags", value)
+
+
+def check_tokens(field: str, amount: int) -> None:
+    """Refuses anything but a whole number of tokens that a provider could count."""
+    if type(amount) is not int:
+        raise Implausible(field, "must be a whole number.")
+    if not 0 <= amount <= MAX_TOKENS:
+        raise Implausible(field, f"must lie between 0 and {MAX_TOKENS}.")
+
+
+def check_text(field: str, text: str, longest: int = MAX_TEXT) -> None:
+    """Refuses text that is too long or that PostgreSQL cannot store."""
+    if type(text) is not str:
+        raise Implausible(field, "must be text.")
+    if len(text) > longest:
+        raise Implausible(field, f"is longer than {longest} characters.")
+    if not text.isascii() or not text.isprintable():
+        _check_storable(field, text)
+
+
+def _check_storable(field: str, text: str) -> None:
+    if "\0" in text:
+        raise Implausible(field, "contains a NUL character.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Implausible(field, "contains half of a surrogate pair.") from None
