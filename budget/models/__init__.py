@@ -2,13 +2,15 @@
 
 from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
 from budget.models.call import Call
-from budget.models.key import ApiKey
+from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
 from budget.models.pool import Limit, Pool
 from budget.models.usage import UsageMinute
 from budget.models.workload import Reservation, WorkloadClass
 
 __all__ = [
     "ApiKey",
+    "ApiKeyClass",
+    "ApiKeyPool",
     "Call",
     "Limit",
     "PolicyRevision",

@@ -8,6 +8,9 @@ class PoolLock(models.Model):
 
     pool_id = models.BigIntegerField(primary_key=True)
 
+    def __str__(self) -> str:
+        return f"pool {self.pool_id}"
+
 
 class PolicyVersion(models.Model):
     """Which policy version a pool has. Triggers raise it on every change, by any route."""
@@ -16,6 +19,9 @@ class PolicyVersion(models.Model):
     version = models.BigIntegerField()
     changed_at = models.DateTimeField()
 
+    def __str__(self) -> str:
+        return f"version {self.version} of pool {self.pool_id}"
+
 
 class PolicyRevision(models.Model):
     """The policy as the rule read it at one version, so that old decisions can be re-run."""
@@ -23,12 +29,17 @@ class PolicyRevision(models.Model):
     pool_id = models.BigIntegerField()
     version = models.BigIntegerField()
     terms = models.JSONField()
+    changed_at = models.DateTimeField()
     read_at = models.DateTimeField()
+    """The time of the first batch decided by it."""
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["pool_id", "version"], name="budget_one_revision"),
         ]
+
+    def __str__(self) -> str:
+        return f"version {self.version} of pool {self.pool_id}"
 
 
 class PoolState(models.Model):
@@ -41,3 +52,6 @@ class PoolState(models.Model):
     state = models.BinaryField()
     kept = models.BooleanField(default=False)
     """The first state of its minute, kept as long as calls are."""
+
+    def __str__(self) -> str:
+        return f"batch {self.seq} of pool {self.pool_id}"

@@ -24,7 +24,7 @@ class Call(models.Model):
     untagged = models.BooleanField(default=False)
     key_prefix = models.TextField(default="")
     """Prefix of the API key; empty for calls from inside the process."""
-    idempotency_key = models.TextField(null=True)
+    idempotency_key = models.TextField(null=True)  # noqa: DJ001  NULL is free of the constraint
     fingerprint = models.TextField(default="")
     """Digest of the request, to tell a repetition from a reused idempotency key."""
 
@@ -44,12 +44,18 @@ class Call(models.Model):
     """Why it was shed; in observe mode why it would have been."""
     limit = models.TextField(default="")
     retry_after_ms = models.BigIntegerField(null=True)
+    detail = models.TextField(default="")
+    """The refusal in words."""
+    retried_as = models.UUIDField(null=True)
+    """Set on an earlier refusal of a call that was offered again: the id both share."""
     arithmetic = models.JSONField(default=list)
     """Per touched limit the numbers of the decision: see `budget.rule.decision.Standing`."""
     charges = models.JSONField(default=list)
     """What each limit was charged: see `budget.rule.pool.Charge`."""
 
     lease_expires = models.DateTimeField(null=True)
+    lapsed_at = models.DateTimeField(null=True)
+    """When a batch found the lease expired; a later settlement leaves it standing."""
     outcome = models.TextField(default="")
     used_input_tokens = models.BigIntegerField(null=True)
     used_output_tokens = models.BigIntegerField(null=True)

@@ -3,22 +3,27 @@
 from django.db import models
 from rest_framework_api_key.models import AbstractAPIKey
 
+from budget.models.history import remember
 from budget.models.pool import Pool
 from budget.models.workload import WorkloadClass
 
 
+@remember(exclude=["hashed_key"])
 class ApiKey(AbstractAPIKey):
-    """A caller's key, bound to workload classes and pools."""
+    """A caller's key, bound to workload classes and pools.
+
+    The key itself is shown once and only its hash is stored.
+    """
 
     all_classes = models.BooleanField(
         default=True, help_text="May tag its calls with any workload class. Example: on."
     )
     classes = models.ManyToManyField(
-        WorkloadClass, blank=True, help_text="The classes it may use when not all. Example: rescore."
+        WorkloadClass,
+        blank=True,
+        help_text="The classes it may use when not all. Example: rescore.",
     )
-    all_pools = models.BooleanField(
-        default=True, help_text="May call any pool. Example: on."
-    )
+    all_pools = models.BooleanField(default=True, help_text="May call any pool. Example: on.")
     pools = models.ManyToManyField(
         Pool, blank=True, help_text="The pools it may call when not all. Example: claims."
     )
@@ -26,3 +31,25 @@ class ApiKey(AbstractAPIKey):
     class Meta(AbstractAPIKey.Meta):
         verbose_name = "API key"
         verbose_name_plural = "API keys"
+
+
+@remember()
+class ApiKeyClass(ApiKey.classes.through):  # type: ignore[name-defined]
+    """One class a key is bound to; a proxy that lets the binding be remembered."""
+
+    class Meta:
+        proxy = True
+
+    def __str__(self) -> str:
+        return self.workloadclass.slug
+
+
+@remember()
+class ApiKeyPool(ApiKey.pools.through):  # type: ignore[name-defined]
+    """One pool a key is bound to; a proxy that lets the binding be remembered."""
+
+    class Meta:
+        proxy = True
+
+    def __str__(self) -> str:
+        return self.pool.slug

@@ -1,30 +1,24 @@
 """A provider allowance and its ceilings."""
 
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
 
-from budget.rule.terms import LimitTerms
+from budget.models.choices import Algorithm, Mode, Provider, Strategy, Unit
+from budget.models.history import remember
+from budget.models.ranges import Checked, between, in_range, one_of, slug_only
+from budget.models.triggers import (
+    RecordTruncate,
+    fixed_slug,
+    pool_lifecycle,
+    raise_version,
+)
+from budget.rule.terms import LimitTerms, Tier
 
 MAX_AMOUNT = 1_000_000_000
 
 
-class Pool(models.Model):
+@remember()
+class Pool(Checked):
     """One provider allowance that calls draw on: an account and a model group."""
-
-    class Mode(models.TextChoices):
-        ENFORCE = "enforce", "enforce: shed what doesn't fit"
-        OBSERVE = "observe", "observe: admit all, record what would be shed"
-
-    class Provider(models.TextChoices):
-        ANTHROPIC = "anthropic", "Anthropic"
-        AZURE = "azure", "Azure OpenAI"
-        BEDROCK = "bedrock", "Amazon Bedrock"
-        GEMINI = "gemini", "Google Gemini"
-        OPENAI = "openai", "OpenAI"
-
-    class Strategy(models.TextChoices):
-        STATIC = "static", "static: each reservation's own share"
 
     slug = models.SlugField(
         unique=True, help_text="How callers name the pool; fixed once created. Example: claims."
@@ -72,24 +66,37 @@ class Pool(models.Model):
 
     class Meta:
         ordering = ["slug"]
+        constraints = [
+            slug_only("pool"),
+            one_of("pool", "provider", Provider.values),
+            one_of("pool", "mode", Mode.values),
+            one_of("pool", "interactive_strategy", Strategy.values),
+            one_of("pool", "near_line_strategy", Strategy.values),
+            one_of("pool", "bulk_strategy", Strategy.values),
+        ]
+        triggers = [
+            *raise_version("ARRAY[NEW.id]"),
+            *pool_lifecycle(),
+            fixed_slug(),
+            RecordTruncate(),
+        ]
 
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def strategies(self) -> dict[Tier, str]:
+        """Strategy by tier, as the rule reads it."""
+        return {
+            "interactive": self.interactive_strategy,
+            "near_line": self.near_line_strategy,
+            "bulk": self.bulk_strategy,
+        }
 
-class Limit(models.Model):
+
+@remember()
+class Limit(Checked):
     """One of a pool's ceilings."""
-
-    class Unit(models.TextChoices):
-        REQUESTS = "requests", "requests"
-        INPUT_TOKENS = "input_tokens", "input tokens"
-        OUTPUT_TOKENS = "output_tokens", "output tokens"
-        TOTAL_TOKENS = "total_tokens", "total tokens"
-
-    class Algorithm(models.TextChoices):
-        TOKEN_BUCKET = "token_bucket", "token bucket"
-        SLIDING_WINDOW = "sliding_window", "sliding window"
-        GAUGE = "gauge", "gauge"
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="limits")
     unit = models.CharField(
@@ -102,19 +109,19 @@ class Limit(models.Model):
         "a gauge counts what is under way. Example: token bucket.",
     )
     amount = models.BigIntegerField(
-        validators=[MinValueValidator(1), MaxValueValidator(MAX_AMOUNT)],
+        validators=between(1, MAX_AMOUNT),
         help_text="Units allowed in a period; for a gauge, at once. Example: 400000 tokens.",
     )
     per_seconds = models.PositiveIntegerField(
         default=60,
-        validators=[MinValueValidator(1), MaxValueValidator(86_400)],
+        validators=between(1, 86_400),
         help_text="Length of the period in seconds; not used by a gauge. Example: 60 s.",
     )
     burst_percent = models.DecimalField(
         max_digits=6,
         decimal_places=2,
         default=25,
-        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        validators=between(1, 1000),
         help_text="How much a bucket holds when full, in % of the amount. Example: 25 %.",
     )
 
@@ -124,17 +131,15 @@ class Limit(models.Model):
             models.UniqueConstraint(
                 fields=["pool", "unit", "algorithm"], name="budget_one_limit_of_a_kind"
             ),
-            models.CheckConstraint(
-                condition=Q(amount__gte=1, amount__lte=MAX_AMOUNT), name="budget_limit_amount"
-            ),
-            models.CheckConstraint(
-                condition=Q(per_seconds__gte=1, per_seconds__lte=86_400),
-                name="budget_limit_per_seconds",
-            ),
-            models.CheckConstraint(
-                condition=Q(burst_percent__gte=1, burst_percent__lte=1000),
-                name="budget_limit_burst_percent",
-            ),
+            one_of("limit", "unit", Unit.values),
+            one_of("limit", "algorithm", Algorithm.values),
+            in_range("limit", "amount", 1, MAX_AMOUNT),
+            in_range("limit", "per_seconds", 1, 86_400),
+            in_range("limit", "burst_percent", 1, 1000),
+        ]
+        triggers = [
+            *raise_version("ARRAY[OLD.pool_id, NEW.pool_id]"),
+            RecordTruncate(),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,8 @@ class UsageMinute(models.Model):
     used_tokens = models.BigIntegerField(default=0)
     refunded_tokens = models.BigIntegerField(default=0)
     overrun_tokens = models.BigIntegerField(default=0)
+    charged = models.BigIntegerField(default=0)
+    """Units taken from the pool's leading limit; a refund counts against its own minute."""
     floor_tokens = models.BigIntegerField(default=0)
     """Charged out of the class's own floor, on the pool's leading limit."""
     borrowed_tokens = models.BigIntegerField(default=0)

@@ -1,25 +1,34 @@
 """Workload classes and their terms on a pool."""
 
+from decimal import Decimal
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
 
+from budget.models.choices import Tier, Unavailable
+from budget.models.history import remember
 from budget.models.pool import Pool
+from budget.models.ranges import Checked, between, in_range, one_of, slug_only
+from budget.models.triggers import (
+    ALL_POOLS,
+    RecordTruncate,
+    fixed_slug,
+    raise_version,
+    shares_within_pool,
+)
+
+WEEK = 604_800
+DAY = 86_400
+MAX_CALL_TOKENS = 10_000_000
+MAX_QUEUE = 1_000_000_000
+LEAST_WEIGHT = Decimal("0.01")
+LEAST_PERCENT = Decimal("0.01")
 
 
-class WorkloadClass(models.Model):
+@remember()
+class WorkloadClass(Checked):
     """The tag on every call: which deadline its answer has."""
-
-    class Tier(models.TextChoices):
-        INTERACTIVE = "interactive", "interactive: somebody waits"
-        NEAR_LINE = "near_line", "near-line: minutes"
-        BULK = "bulk", "bulk: hours"
-
-    class Unavailable(models.TextChoices):
-        ADMIT = "admit", "admit"
-        SHED = "shed", "shed"
-        LOCAL = "local", "local: a share kept in the caller's process"
 
     slug = models.SlugField(
         unique=True, help_text="How calls name the class; fixed once created. Example: adjuster."
@@ -28,17 +37,17 @@ class WorkloadClass(models.Model):
         max_length=20, choices=Tier, help_text="Looser tiers are shed first. Example: interactive."
     )
     deadline_seconds = models.PositiveIntegerField(
-        validators=[MinValueValidator(1), MaxValueValidator(604_800)],
+        validators=between(1, WEEK),
         help_text="After how long an answer is worthless, in seconds. Example: 5 s.",
     )
     max_call_seconds = models.PositiveIntegerField(
         default=120,
-        validators=[MinValueValidator(1), MaxValueValidator(86_400)],
-        help_text="When a call that never reported back counts as over, in seconds. Example: 120 s.",
+        validators=between(1, DAY),
+        help_text="After how many seconds a call that never reported back is over. Example: 120 s.",
     )
     max_call_tokens = models.PositiveIntegerField(
         default=16_000,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_CALL_TOKENS),
         help_text="The largest single call, input and output together. Example: 16000 tokens.",
     )
     when_unavailable = models.CharField(
@@ -51,18 +60,18 @@ class WorkloadClass(models.Model):
     queue_limit = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_QUEUE),
         help_text="Jobs that may wait; empty: no bound. Example: 1000 jobs.",
     )
     queue_tokens = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_QUEUE),
         help_text="Tokens that may wait; empty: no bound. Example: 2000000 tokens.",
     )
     max_attempts = models.PositiveSmallIntegerField(
         default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        validators=between(1, 100),
         help_text="How often a job is tried. Example: 3.",
     )
     paused = models.BooleanField(
@@ -73,35 +82,36 @@ class WorkloadClass(models.Model):
         ordering = ["slug"]
         verbose_name_plural = "workload classes"
         constraints = [
-            models.CheckConstraint(
-                condition=Q(deadline_seconds__gte=1), name="budget_class_deadline_seconds"
-            ),
-            models.CheckConstraint(
-                condition=Q(max_call_seconds__gte=1), name="budget_class_max_call_seconds"
-            ),
-            models.CheckConstraint(
-                condition=Q(max_call_tokens__gte=1), name="budget_class_max_call_tokens"
-            ),
-            models.CheckConstraint(
-                condition=Q(max_attempts__gte=1), name="budget_class_max_attempts"
-            ),
+            slug_only("class"),
+            one_of("class", "tier", Tier.values),
+            one_of("class", "when_unavailable", ["", *Unavailable.values]),
+            in_range("class", "deadline_seconds", 1, WEEK),
+            in_range("class", "max_call_seconds", 1, DAY),
+            in_range("class", "max_call_tokens", 1, MAX_CALL_TOKENS),
+            in_range("class", "max_attempts", 1, 100),
+            in_range("class", "queue_limit", 1, MAX_QUEUE),
+            in_range("class", "queue_tokens", 1, MAX_QUEUE),
         ]
+        triggers = [*raise_version(ALL_POOLS), fixed_slug(), RecordTruncate()]
 
     def __str__(self) -> str:
         return self.slug
 
 
-def _percent(help_text: str, **options: object) -> models.DecimalField:
+def _percent(
+    help_text: str, least: int | Decimal = 0, **options: Any
+) -> "models.DecimalField[Any, Any]":
     return models.DecimalField(
         max_digits=5,
         decimal_places=2,
-        validators=[MinValueValidator(0), MaxValueValidator(100)],
+        validators=between(least, 100),
         help_text=help_text,
         **options,
     )
 
 
-class Reservation(models.Model):
+@remember()
+class Reservation(Checked):
     """A class's terms on a pool."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="reservations")
@@ -125,18 +135,21 @@ class Reservation(models.Model):
         blank=True,
     )
     ceiling_percent = _percent(
-        "The most the class may take of each limit. Example: 100 %.", default=100
+        "The most the class may take of each limit. Example: 100 %.",
+        least=LEAST_PERCENT,
+        default=100,
     )
     weight = models.DecimalField(
         max_digits=7,
         decimal_places=2,
         default=1,
-        validators=[MinValueValidator("0.01")],
+        validators=between(LEAST_WEIGHT, 1000),
         help_text="Relative part among classes of one tier. Example: 2.",
     )
     yields_above_percent = _percent(
         "Beyond its floor the class is shed once this much of the interactive floors is spent; "
         "empty: never. Example: 80 %.",
+        least=LEAST_PERCENT,
         null=True,
         blank=True,
     )
@@ -154,27 +167,17 @@ class Reservation(models.Model):
             models.UniqueConstraint(
                 fields=["pool", "workload_class"], name="budget_one_reservation_per_class"
             ),
-            models.CheckConstraint(
-                condition=Q(share_percent__gte=0, share_percent__lte=100),
-                name="budget_reservation_share_percent",
-            ),
-            models.CheckConstraint(
-                condition=Q(lendable_percent__gte=0, lendable_percent__lte=100),
-                name="budget_reservation_lendable_percent",
-            ),
-            models.CheckConstraint(
-                condition=Q(headroom_percent__gte=0, headroom_percent__lte=100),
-                name="budget_reservation_headroom_percent",
-            ),
-            models.CheckConstraint(
-                condition=Q(ceiling_percent__gt=0, ceiling_percent__lte=100),
-                name="budget_reservation_ceiling_percent",
-            ),
-            models.CheckConstraint(
-                condition=Q(yields_above_percent__gt=0, yields_above_percent__lte=100),
-                name="budget_reservation_yields_above_percent",
-            ),
-            models.CheckConstraint(condition=Q(weight__gt=0), name="budget_reservation_weight"),
+            in_range("reservation", "share_percent", 0, 100),
+            in_range("reservation", "lendable_percent", 0, 100),
+            in_range("reservation", "headroom_percent", 0, 100),
+            in_range("reservation", "ceiling_percent", LEAST_PERCENT, 100),
+            in_range("reservation", "yields_above_percent", LEAST_PERCENT, 100),
+            in_range("reservation", "weight", LEAST_WEIGHT, 1000),
+        ]
+        triggers = [
+            *raise_version("ARRAY[OLD.pool_id, NEW.pool_id]"),
+            shares_within_pool(),
+            RecordTruncate(),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,92 @@
+"""From rows to the terms the rule reads. Pure: it looks at what it is given, saved or not."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TypeVar
+
+import msgspec
+
+from budget.models.pool import Limit, Pool
+from budget.models.workload import Reservation, WorkloadClass
+from budget.rule.terms import SECOND, ClassTerms, PoolTerms, Tier, strictness
+
+Default = TypeVar("Default")
+
+LENDABLE: Mapping[Tier, float] = {"interactive": 0.0, "near_line": 0.7, "bulk": 1.0}
+"""How much of an unspent floor stricter classes may take, unless the reservation says."""
+HEADROOM: Mapping[Tier, float] = {"interactive": 0.0, "near_line": 0.05, "bulk": 0.10}
+"""Part of the unreserved capacity left free for stricter classes, unless the reservation says."""
+
+
+def pool_terms(
+    pool: Pool,
+    limits: Iterable[Limit],
+    reservations: Iterable[Reservation],
+    classes: Iterable[WorkloadClass],
+    version: int,
+) -> PoolTerms:
+    """The whole policy of one pool, every class included, strictest first.
+
+    `reservations` and `pool` need their `workload_class` and `untagged_class` at hand.
+    """
+    reserved = {row.workload_class.slug: row for row in reservations}
+    terms = sorted((_class_terms(row, reserved.get(row.slug)) for row in classes), key=strictness)
+    return PoolTerms(
+        slug=pool.slug,
+        version=version,
+        provider=pool.provider,
+        mode=pool.mode,
+        paused=pool.paused,
+        untagged=pool.untagged_class.slug if pool.untagged_class else None,
+        strategies=pool.strategies,
+        limits=tuple(sorted((row.terms for row in limits), key=lambda limit: limit.name)),
+        classes=_with_implied_headroom(terms, reserved),
+    )
+
+
+def _class_terms(row: WorkloadClass, reservation: Reservation | None) -> ClassTerms:
+    reservation = reservation or Reservation()
+    return ClassTerms(
+        slug=row.slug,
+        tier=row.tier,
+        deadline=row.deadline_seconds * SECOND,
+        paused=row.paused,
+        share=_fraction(reservation.share_percent, 0.0),
+        lendable=_fraction(reservation.lendable_percent, LENDABLE[row.tier]),
+        headroom=_fraction(reservation.headroom_percent, HEADROOM[row.tier]),
+        ceiling=_fraction(reservation.ceiling_percent, 1.0),
+        weight=float(reservation.weight),
+        yields_above=_fraction(reservation.yields_above_percent, None),
+        except_limits=tuple(reservation.except_limits),
+        max_call_time=row.max_call_seconds * SECOND,
+        max_call_tokens=row.max_call_tokens,
+    )
+
+
+def _with_implied_headroom(
+    classes: list[ClassTerms], reserved: Mapping[str, Reservation]
+) -> tuple[ClassTerms, ...]:
+    """Fit classes without a reservation between their reserved neighbours.
+
+    Headroom must not fall with looseness, and nobody chose theirs: it is the default of
+    the tier, but no less than any stricter and no more than any looser reserved class has.
+    """
+    return tuple(
+        terms
+        if terms.slug in reserved
+        else _replace_headroom(
+            terms,
+            least=max([c.headroom for c in classes[:position] if c.slug in reserved], default=0.0),
+            most=min([c.headroom for c in classes[position:] if c.slug in reserved], default=1.0),
+        )
+        for position, terms in enumerate(classes)
+    )
+
+
+def _replace_headroom(terms: ClassTerms, least: float, most: float) -> ClassTerms:
+    headroom = min(max(terms.headroom, least), max(least, most))
+    return msgspec.structs.replace(terms, headroom=headroom)
+
+
+def _fraction(percent: Decimal | None, default: Default) -> float | Default:
+    return default if percent is None else float(percent) / 100
