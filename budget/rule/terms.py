@@ -75,8 +75,8 @@ class ClassTerms(msgspec.Struct, frozen=True, kw_only=True):
     max_call_tokens: int = 16_000
 
 
-class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The whole policy of one pool at one version."""
+class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
+    """The whole policy of one pool at one version. Compared and cached by identity."""
 
     slug: str
     version: int
@@ -99,6 +99,20 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def limit_index(self) -> dict[str, int]:
         """Position of each limit by name."""
         return {terms.name: d for d, terms in enumerate(self.limits)}
+
+    @cached_property
+    def leading(self) -> int | None:
+        """The limit that usage is measured on: tokens before requests, rates before gauges."""
+        units = ("total_tokens", "output_tokens", "input_tokens", "requests")
+        order = sorted(
+            range(len(self.limits)),
+            key=lambda d: (
+                self.limits[d].algorithm == "gauge",
+                units.index(self.limits[d].unit),
+                ALGORITHMS.index(self.limits[d].algorithm),
+            ),
+        )
+        return order[0] if order else None
 
     @cached_property
     def tiers(self) -> tuple[tuple[int, ...], ...]:

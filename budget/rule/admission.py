@@ -1,0 +1,65 @@
+"""The verb that everything admits through: decide, then charge or promise."""
+
+from budget.rule.decide import drawn, obstacle, standings
+from budget.rule.decision import Decision, Reason
+from budget.rule.pool import Offer, PoolState, charge
+from budget.rule.retry_after import promise, retry_moment
+from budget.rule.terms import SECOND, PoolTerms
+
+PAUSED_RETRY = 30 * SECOND
+"""When to ask again while somebody has paused the class: nobody knows how long."""
+
+NOT_RETRYABLE: frozenset[Reason] = frozenset({"untagged", "never_fits", "deadline_unmeetable"})
+
+
+def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
+    """Decide one call at the state's moment; charge it if admitted, else promise a moment.
+
+    The state must have been advanced to the call's moment. A refusal changes no balance:
+    it only notes that the class was offered work and that this caller was given a moment.
+    In observe mode a call that would be shed is admitted without being charged, so that
+    the balances stay what enforcement would have made them; only a pause sheds there too,
+    since somebody pressed it to stop calls.
+    """
+    c = call.workload_class
+    if state.promises:
+        state.promises = [promised for promised in state.promises if promised.key != call.key]
+    if c is not None:
+        state.last_offered[c] = state.at
+    touched = standings(terms, state, call)
+    refusal = obstacle(terms, state, call, touched)
+    if refusal is None:
+        assert c is not None, "an untagged call always meets an obstacle"
+        source = drawn(terms, state, call)
+        charges = charge(terms, state, c, call.costs)
+        return Decision(
+            admitted=True, workload_class=c, standings=touched, charges=charges, drawn=source
+        )
+    reason, limit = refusal
+    if terms.mode == "observe" and reason != "paused":
+        return Decision(
+            admitted=True, workload_class=c, would_be=reason, limit=limit, standings=touched
+        )
+    retry_after_ms = _retry_after_ms(terms, state, call, reason)
+    return Decision(
+        admitted=False,
+        workload_class=c,
+        reason=reason,
+        limit=limit,
+        retryable=retry_after_ms is not None,
+        retry_after_ms=retry_after_ms,
+        standings=touched,
+    )
+
+
+def _retry_after_ms(terms: PoolTerms, state: PoolState, call: Offer, reason: Reason) -> int | None:
+    """Milliseconds until the call would fit; None if never, or only after its deadline."""
+    if reason in NOT_RETRYABLE:
+        return None
+    if reason == "paused":
+        moment = state.at + PAUSED_RETRY
+        return PAUSED_RETRY // 1000 if moment <= call.deadline else None
+    moment = retry_moment(terms, state, call)
+    if moment > call.deadline:
+        return None
+    return (promise(state, call, moment) - state.at) // 1000
