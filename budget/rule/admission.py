@@ -1,7 +1,9 @@
 """The verb that everything admits through: decide, then charge or promise."""
 
+from collections.abc import Sequence
+
 from budget.rule.decide import drawn, obstacle, standings
-from budget.rule.decision import Decision, Reason
+from budget.rule.decision import Decision, Reason, Standing
 from budget.rule.pool import Offer, PoolState, charge
 from budget.rule.retry_after import promise, retry_moment
 from budget.rule.terms import SECOND, PoolTerms
@@ -22,8 +24,7 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
     since somebody pressed it to stop calls.
     """
     c = call.workload_class
-    if state.promises:
-        state.promises = [promised for promised in state.promises if promised.key != call.key]
+    state.promises.pop(call.key, None)
     if c is not None:
         state.last_offered[c] = state.at
     touched = standings(terms, state, call)
@@ -40,7 +41,7 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
         return Decision(
             admitted=True, workload_class=c, would_be=reason, limit=limit, standings=touched
         )
-    retry_after_ms = _retry_after_ms(terms, state, call, reason)
+    retry_after_ms = _retry_after_ms(terms, state, call, reason, touched)
     return Decision(
         admitted=False,
         workload_class=c,
@@ -52,14 +53,16 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
     )
 
 
-def _retry_after_ms(terms: PoolTerms, state: PoolState, call: Offer, reason: Reason) -> int | None:
+def _retry_after_ms(
+    terms: PoolTerms, state: PoolState, call: Offer, reason: Reason, touched: Sequence[Standing]
+) -> int | None:
     """Milliseconds until the call would fit; None if never, or only after its deadline."""
     if reason in NOT_RETRYABLE:
         return None
     if reason == "paused":
         moment = state.at + PAUSED_RETRY
         return PAUSED_RETRY // 1000 if moment <= call.deadline else None
-    moment = retry_moment(terms, state, call)
+    moment = retry_moment(terms, state, call, touched)
     if moment > call.deadline:
         return None
     return (promise(state, call, moment) - state.at) // 1000

@@ -1,7 +1,5 @@
 """Carrying a pool's state over a policy edit."""
 
-import msgspec
-
 from budget.rule.bucket import Bucket
 from budget.rule.gauge import Gauge
 from budget.rule.limits import Level, full
@@ -77,17 +75,13 @@ def _moved(by_class: list[int], moved: list[int | None]) -> list[int]:
     return [0 if before is None else by_class[before] for before in moved]
 
 
-def _carry_promises(old: PoolTerms, state: PoolState, new: PoolTerms) -> list[Promise]:
-    carried = []
-    for promise in state.promises:
+def _carry_promises(old: PoolTerms, state: PoolState, new: PoolTerms) -> dict[str, Promise]:
+    carried = {}
+    for key, promise in state.promises.items():
         c = new.class_index.get(old.classes[promise.workload_class].slug)
-        costs = dict(zip([limit.name for limit in old.limits], promise.costs, strict=True))
+        costs = dict(zip(old.limit_index, promise.costs, strict=True))
         if c is not None:
-            carried.append(
-                msgspec.structs.replace(
-                    promise,
-                    workload_class=c,
-                    costs=tuple(costs.get(limit.name, 0) for limit in new.limits),
-                )
+            carried[key] = Promise(
+                c, promise.until, tuple(costs.get(name, 0) for name in new.limit_index)
             )
     return carried

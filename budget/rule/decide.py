@@ -128,6 +128,8 @@ def drawn(terms: PoolTerms, state: PoolState, call: Offer) -> Drawn:
 
 def _interactive_floors_spent(terms: PoolTerms, split: Split, unspent: Sequence[float]) -> float:
     """Which fraction of the interactive floors on this limit is spent; 0 without any."""
-    members = [c for c, member in enumerate(terms.classes) if member.tier == "interactive"]
-    floor = sum([split.floors[c] for c in members])
-    return 1 - sum([unspent[c] for c in members]) / floor if floor else 0.0
+    floor = left = 0.0
+    for c in terms.interactive:
+        floor += split.floors[c]
+        left += unspent[c]
+    return 1 - left / floor if floor else 0.0

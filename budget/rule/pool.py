@@ -30,10 +30,9 @@ class Offer(msgspec.Struct, kw_only=True):
 class Promise(msgspec.Struct, array_like=True):
     """A moment given to a refused caller, so that the next one is given a later one."""
 
-    key: str
     workload_class: int
-    moment: int
-    deadline: int
+    until: int
+    """When it lapses: one second after its moment, or at the call's deadline."""
     costs: tuple[int, ...]
 
 
@@ -58,7 +57,8 @@ class PoolState(msgspec.Struct, kw_only=True):
     """Until when the provider wants no calls of each class; 0 for not at all."""
     call_times: list[Quantile]
     """The median time from admission to settlement of each class, in seconds."""
-    promises: list[Promise] = []
+    promises: dict[str, Promise] = {}
+    """By the key of the caller who holds it."""
 
 
 def fresh(terms: PoolTerms, now: int) -> PoolState:
@@ -82,12 +82,9 @@ def advance(terms: PoolTerms, state: PoolState, now: int) -> None:
     for split, level in zip(splits(terms), state.levels, strict=True):
         level.advance(split, state.at, now)
     state.at = now
-    if state.promises:
-        state.promises = [
-            promise
-            for promise in state.promises
-            if now <= min(promise.moment + SECOND, promise.deadline)
-        ]
+    lapsed = [key for key, promise in state.promises.items() if promise.until < now]
+    for key in lapsed:
+        del state.promises[key]
 
 
 def charge(terms: PoolTerms, state: PoolState, c: int, costs: Sequence[int]) -> list[Charge]:

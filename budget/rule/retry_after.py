@@ -1,13 +1,15 @@
 """When a refused call would fit if nothing else arrived."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import ceil
 from typing import NamedTuple
 from zlib import crc32
 
-from budget.rule.decide import standing, stricter_at_work
+from budget.rule.decide import standing
 from budget.rule.decision import TOLERANCE, Standing
 from budget.rule.gauge import Gauge
 from budget.rule.pool import ACTIVITY, Offer, PoolState, Promise
+from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, PoolTerms
 
@@ -29,33 +31,44 @@ class Ahead(NamedTuple):
     """The caller's class alone."""
 
 
-Gap = Callable[[Standing, Ahead], float]
+Gap = Callable[[Standing, Ahead, Split], float]
 """By how much one limit misses what is asked, in the limit's unit; 0 or less: not at all."""
 
+Look = tuple[int, float]
+"""A moment and the gap there is at it."""
 
-def retry_moment(terms: PoolTerms, state: PoolState, call: Offer) -> int:
+
+def retry_moment(
+    terms: PoolTerms, state: PoolState, call: Offer, touched: Sequence[Standing]
+) -> int:
     """The earliest moment at which all limits would admit the call at once.
 
     In microseconds since the epoch, a whole number of milliseconds after the state's
-    moment. Calls already promised a moment to the same or stricter classes are counted
-    as if they came first. Every test of the rule, once it holds, keeps holding while
-    nothing else arrives, so the moments of single tests combine by maximum, and the way
-    through the own floor and the way past it by minimum.
+    moment; some moment past the call's deadline if it does not fit by then. `touched`
+    holds the numbers it was refused by. Calls already promised a moment to the same or
+    stricter classes are counted as if they came first. Every test of the rule, once it
+    holds, keeps holding while nothing else arrives, so the moments of single limits
+    combine by maximum, and the ways within the own floor and beyond it by minimum.
 
     Exact for buckets and windows without promises; an estimate on gauges, which are
     freed by calls that end and not by time.
     """
     c = call.workload_class
     assert c is not None, "an untagged call is not retryable"
-    search = _Search(terms, state, call, c)
-    moment = max(search.latest(_short_of_ceiling), search.latest(_short_of_capacity))
+    search = _Search(terms, state, call, c, touched)
     yields_above = terms.classes[c].yields_above
-    if yields_above is not None:
-        yielded = search.latest(lambda numbers, _: _above(numbers, yields_above))
-        within_floor = max(search.latest(_short_of_floor), search.latest(_short_of_ceiling))
-        moment = min(within_floor, max(moment, yielded))
+    if yields_above is None:
+        moment = search.latest(_short)
+    else:
+
+        def _short_or_yielding(numbers: Standing, ahead: Ahead, split: Split) -> float:
+            return max(_short(numbers, ahead, split), _above(numbers, split, yields_above))
+
+        moment = search.latest(_short_or_yielding)
+        if search.own_floor_can_hold():
+            moment = min(moment, search.latest(_short_of_floor))
     moment = max(moment, state.backoff_until[c], state.at + MILLISECOND)
-    return state.at - (state.at - moment) // MILLISECOND * MILLISECOND
+    return state.at + _whole_milliseconds(moment - state.at)
 
 
 def promise(state: PoolState, call: Offer, moment: int) -> int:
@@ -64,72 +77,89 @@ def promise(state: PoolState, call: Offer, moment: int) -> int:
     if len(state.promises) >= MOST_PROMISES:
         spread = (moment - state.at) * (crc32(call.key.encode()) % 1000) // 1000
         return min(moment + spread // MILLISECOND * MILLISECOND, max(moment, call.deadline))
-    state.promises.append(Promise(call.key, call.workload_class, moment, call.deadline, call.costs))
+    until = min(moment + SECOND, call.deadline)
+    state.promises[call.key] = Promise(call.workload_class, until, call.costs)
     return moment
 
 
 class _Search:
     """Looks ahead on each limit that one refused call touches."""
 
-    def __init__(self, terms: PoolTerms, state: PoolState, call: Offer, c: int) -> None:
+    def __init__(
+        self,
+        terms: PoolTerms,
+        state: PoolState,
+        call: Offer,
+        c: int,
+        touched: Sequence[Standing],
+    ) -> None:
         self.terms, self.state, self.call, self.c = terms, state, call, c
-        self.promised = [self._promised(d) for d in range(len(call.costs))]
-        self.quiet_at = max(
-            [state.at, *[last + ACTIVITY for last in state.last_offered[:c] if last]]
-        )
-
-    def _promised(self, d: int) -> Ahead:
-        earlier = [p for p in self.state.promises if p.workload_class <= self.c]
-        return Ahead(
-            all=sum([p.costs[d] for p in earlier]),
-            own=sum([p.costs[d] for p in earlier if p.workload_class == self.c]),
-        )
+        self.touched = {terms.limit_index[numbers.limit]: numbers for numbers in touched}
+        self.ahead = self._promised()
+        busy = [last + ACTIVITY for last in state.last_offered[:c] if last]
+        self.quiet_at = max([state.at, *busy])
 
     def latest(self, gap: Gap) -> int:
-        """When the gap is closed on every touched limit."""
-        touched = [d for d, cost in enumerate(self.call.costs) if cost]
-        return max([self._closed_at(d, gap) for d in touched], default=self.state.at)
+        """When the gap is closed on every touched limit; past the deadline if not by then."""
+        return max([self._closed_at(d, gap) for d in self.touched], default=self.state.at)
+
+    def own_floor_can_hold(self) -> bool:
+        """Whether the class's full floors would cover the call on every touched limit."""
+        return all(
+            numbers.cost + self.ahead[d].own <= splits(self.terms)[d].floors[self.c]
+            for d, numbers in self.touched.items()
+        )
+
+    def _promised(self) -> dict[int, Ahead]:
+        everyone, own = dict.fromkeys(self.touched, 0), dict.fromkeys(self.touched, 0)
+        for promised in self.state.promises.values():
+            if promised.workload_class <= self.c:
+                for d in everyone:
+                    everyone[d] += promised.costs[d]
+                    if promised.workload_class == self.c:
+                        own[d] += promised.costs[d]
+        return {d: Ahead(everyone[d], own[d]) for d in everyone}
 
     def _closed_at(self, d: int, gap: Gap) -> int:
         at, split, level = self.state.at, splits(self.terms)[d], self.state.levels[d]
-        if self._gap_at(d, gap, at) <= TOLERANCE:
+        missing = gap(self.touched[d], self.ahead[d], split)
+        if missing <= TOLERANCE:
             return at
         idle_at = max(level.idle_at(split, at), self.quiet_at)
-        idle_at = at + -(-(idle_at - at) // MILLISECOND) * MILLISECOND
-        missing = self._gap_at(d, gap, idle_at)
-        if missing <= TOLERANCE:
-            return self._first(d, gap, at, idle_at)
+        last = at + _whole_milliseconds(min(idle_at, self.call.deadline) - at)
+        missing_last = self._gap_at(d, gap, last)
+        if missing_last <= TOLERANCE:
+            return self._first(d, gap, (at, missing), (last, missing_last))
         if isinstance(level, Gauge):
-            return at + int(missing / self._released_per_second(level) * SECOND)
-        return idle_at + int(missing / split.rate)
+            return at + int(missing_last / self._released_per_second(level) * SECOND)
+        return last + int(missing_last / split.rate) + 1
 
-    def _first(self, d: int, gap: Gap, low: int, high: int) -> int:
-        """The first whole millisecond after `low` at which the gap is closed, as it is at `high`.
+    def _first(self, d: int, gap: Gap, open_: Look, closed: Look) -> int:
+        """The first whole millisecond at which the gap is closed.
 
         Gaps are nearly linear in time, so interpolating finds it in a few looks; every
         other look halves the span, which bounds their number.
         """
-        gap_low, gap_high = self._gap_at(d, gap, low), self._gap_at(d, gap, high)
         halve = False
-        while high - low > MILLISECOND:
-            steps = (high - low) // MILLISECOND
-            part = 0.5 if halve else gap_low / (gap_low - gap_high)
-            step = min(max(1, -int(-steps * part // 1)), steps - 1)
-            middle = low + step * MILLISECOND
-            gap_middle = self._gap_at(d, gap, middle)
-            if gap_middle <= TOLERANCE:
-                high, gap_high = middle, gap_middle
+        while closed[0] - open_[0] > MILLISECOND:
+            steps = (closed[0] - open_[0]) // MILLISECOND
+            part = 0.5 if halve else open_[1] / (open_[1] - closed[1])
+            step = min(max(1, ceil(steps * part)), steps - 1)
+            moment = open_[0] + step * MILLISECOND
+            missing = self._gap_at(d, gap, moment)
+            if missing <= TOLERANCE:
+                closed = moment, missing
             else:
-                low, gap_low = middle, gap_middle
+                open_ = moment, missing
             halve = not halve
-        return high
+        return closed[0]
 
     def _gap_at(self, d: int, gap: Gap, to: int) -> float:
-        split, level = splits(self.terms)[d], self.state.levels[d]
-        ahead = level.ahead(split, self.state.at, to)
-        at_work = stricter_at_work(self.state, self.c, to)
-        numbers = standing(self.terms, self.c, split, ahead, self.call.costs[d], at_work)
-        return gap(numbers, self.promised[d])
+        split = splits(self.terms)[d]
+        level = self.state.levels[d].ahead(split, self.state.at, to)
+        at_work = to < self.quiet_at
+        numbers = standing(self.terms, self.c, split, level, self.call.costs[d], at_work)
+        return gap(numbers, self.ahead[d], split)
 
     def _released_per_second(self, level: Gauge) -> float:
         """How many units the leases under way give back per second, by learned call times."""
@@ -140,13 +170,19 @@ class _Search:
         return rate or 1 / UNLEARNED_CALL_TIME
 
 
-def _short_of_capacity(numbers: Standing, ahead: Ahead) -> float:
+def _whole_milliseconds(span: int) -> int:
+    return -(-span // MILLISECOND) * MILLISECOND
+
+
+def _short(numbers: Standing, ahead: Ahead, split: Split) -> float:
     own_floor = numbers.own_floor - ahead.own
-    return numbers.cost - max(own_floor, numbers.free - numbers.headroom - ahead.all)
+    usable = max(own_floor, numbers.free - numbers.headroom - ahead.all)
+    return max(numbers.cost - usable, _short_of_ceiling(numbers, ahead))
 
 
-def _short_of_floor(numbers: Standing, ahead: Ahead) -> float:
-    return numbers.cost - (numbers.own_floor - ahead.own)
+def _short_of_floor(numbers: Standing, ahead: Ahead, split: Split) -> float:
+    own_floor = numbers.own_floor - ahead.own
+    return max(numbers.cost - own_floor, _short_of_ceiling(numbers, ahead))
 
 
 def _short_of_ceiling(numbers: Standing, ahead: Ahead) -> float:
@@ -155,5 +191,7 @@ def _short_of_ceiling(numbers: Standing, ahead: Ahead) -> float:
     return numbers.cost - (numbers.ceiling_left - ahead.own)
 
 
-def _above(numbers: Standing, yields_above: float) -> float:
-    return numbers.interactive_floors_spent - yields_above + 2 * TOLERANCE
+def _above(numbers: Standing, split: Split, yields_above: float) -> float:
+    """Scaled to the limit's unit; closed as soon as less than `yields_above` is spent."""
+    excess = numbers.interactive_floors_spent - yields_above + TOLERANCE
+    return 2 * TOLERANCE + excess * split.capacity if excess > 0 else 0.0

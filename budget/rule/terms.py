@@ -123,6 +123,11 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
         return tuple(group for group in groups if group)
 
     @cached_property
+    def interactive(self) -> tuple[int, ...]:
+        """Positions of the interactive classes."""
+        return tuple(c for c, terms in enumerate(self.classes) if terms.tier == "interactive")
+
+    @cached_property
     def protection(self) -> tuple[tuple[float, ...], ...]:
         """`protection[c][j]`: which part of j's effective floor class c must leave alone."""
         return tuple(
