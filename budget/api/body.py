@@ -1,0 +1,65 @@
+"""Reads request bodies: bounded, JSON and typed, or a problem that names the field."""
+
+import re
+from typing import TypeVar, get_type_hints
+
+import msgspec
+from django.http import HttpRequest
+
+from budget.api.problem import Problem
+
+T = TypeVar("T")
+
+
+def read(request: HttpRequest, limit: int) -> bytes:
+    """The body of at most `limit` bytes; a larger one is refused before it is read."""
+    if request.content_type != "application/json":
+        raise Problem(415, "Send the body as Content-Type: application/json.")
+    if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+        raise Problem(411, "Send the body with a Content-Length instead of in chunks.")
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+        raise Problem(413, f"The body is larger than {limit} bytes.")
+    return request.read()
+
+
+def decode(decoder: msgspec.json.Decoder[T], raw: bytes, within: str = "") -> T:
+    """`raw` as the decoder's type. `within` is the path of `raw` inside the whole body."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise _invalid(decoder.type, str(error), within) from None
+    except msgspec.DecodeError as error:
+        raise _malformed(str(error), raw, within) from None
+    except RecursionError:
+        raise Problem(400, "The body is nested too deeply.") from None
+
+
+def _invalid(struct: object, message: str, within: str) -> Problem:
+    message, _, place = message.partition(" - at ")
+    path = ".".join(re.findall(r"[$.]\.?([\w\[\].]+)`", place))
+    named = re.search(r"field `(.*)`$", message)
+    if named:
+        path = f"{path}.{named[1]}".lstrip(".")
+    field = f"{within}.{path}".strip(".")
+    hint = _description(struct, re.split(r"[.\[]", path)[0])
+    return _bad_field(field, f"{message}. {hint}".strip())
+
+
+def _malformed(message: str, raw: bytes, within: str) -> Problem:
+    """JSON has no NaN, for example: the last name before the fault tells the field."""
+    position = re.search(r"byte (\d+)", message)
+    names = re.findall(rb'"(\w+)"\s*:', raw[: int(position[1])] if position else b"")
+    field = f"{within}.{names[-1].decode()}".strip(".") if names else within
+    return _bad_field(field, f"{message}. The body must be one JSON object in UTF-8.")
+
+
+def _bad_field(field: str, detail: str) -> Problem:
+    if not field:
+        return Problem(400, detail)
+    return Problem(400, f"{field}: {detail}", field=field)
+
+
+def _description(struct: object, field: str) -> str:
+    annotation = get_type_hints(struct, include_extras=True).get(field)
+    found = (getattr(meta, "description", None) for meta in getattr(annotation, "__metadata__", ()))
+    return next((text for text in found if text), "")

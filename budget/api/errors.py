@@ -1,0 +1,93 @@
+"""Which problem each error becomes, and Django's own error pages for API paths."""
+
+import logging
+from functools import cache
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.urls import reverse
+from django.views import defaults
+from rest_framework.exceptions import APIException
+
+from budget.api.problem import Problem
+from budget.ledger import errors as ledger
+
+logger = logging.getLogger("django.request")
+
+STATUSES: dict[type[ledger.BudgetError], int] = {
+    ledger.UnknownPool: 404,
+    ledger.UnknownClass: 404,
+    ledger.UnknownCall: 404,
+    ledger.Forbidden: 403,
+    ledger.CallWasShed: 409,
+    ledger.AlreadySettled: 409,
+    ledger.KeyReused: 422,
+}
+
+
+def problem_of(error: Exception, request: HttpRequest) -> Problem:
+    """The problem to answer `error` with. An unforeseen error is logged and tells nothing."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, ledger.BudgetError):
+        return _budget_problem(error)
+    if isinstance(error, OperationalError | InterfaceError):
+        logger.warning("Database unavailable: %s", error)
+        return unavailable("The database is unavailable; try again.", 1)
+    if isinstance(error, APIException):
+        return Problem(error.status_code, str(error.detail))
+    if isinstance(error, UnreadablePostError):
+        return Problem(400, "The body broke off before its Content-Length.")
+    logger.error("Internal error: %s", request.path, exc_info=error)
+    return Problem(500, "Something went wrong here; the request may be tried again.")
+
+
+def unavailable(detail: str, seconds: int) -> Problem:
+    """A 503 that names when to try again."""
+    return Problem(503, detail, headers={"Retry-After": str(seconds)})
+
+
+def _budget_problem(error: ledger.BudgetError) -> Problem:
+    if isinstance(error, ledger.LedgerUnavailable):
+        return unavailable(str(error), error.retry_after_seconds)
+    if isinstance(error, ledger.Implausible):
+        return Problem(400, f"{error.field}: {error.message}", field=error.field)
+    return Problem(STATUSES[type(error)], str(error))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """`handler400`: a problem below the API, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.bad_request(request, exception)
+    return Problem(400, "The request is malformed.").response()
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """`handler403`: a problem below the API, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.permission_denied(request, exception)
+    return Problem(403, "Not allowed.").response()
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """`handler404`: a problem below the API, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.page_not_found(request, exception)
+    return Problem(404, f"Nothing is served at {request.path}.").response()
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """`handler500`: a problem below the API, Django's page elsewhere."""
+    if not _is_api(request):
+        return defaults.server_error(request)
+    return Problem(500, "Something went wrong here; the request may be tried again.").response()
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith(_api_paths())
+
+
+@cache
+def _api_paths() -> tuple[str, ...]:
+    root = reverse("budget:healthz").removesuffix("healthz")
+    return (f"{root}api/", f"{root}healthz", f"{root}readyz")

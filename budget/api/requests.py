@@ -1,0 +1,132 @@
+"""What callers send. Each description is shown in the schema and in the refusal of a bad value."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from budget.ledger.operations import (
+    MAX_EXTENSION_MS,
+    MAX_KEY,
+    MAX_TAGS,
+    MAX_TEXT,
+    MAX_TOKENS,
+    Outcome,
+)
+
+MAX_BATCH = 100
+
+NO_NUL = r"^[^\u0000]*$"
+
+Slug = Annotated[str, Meta(min_length=1, max_length=50, pattern=r"^[-a-zA-Z0-9_]+$")]
+Milliseconds = Annotated[int, Meta(ge=1, le=604_800_000)]
+TagName = Annotated[str, Meta(min_length=1, max_length=50, pattern=NO_NUL)]
+TagText = Annotated[str, Meta(max_length=MAX_TEXT, pattern=NO_NUL)]
+
+
+class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A call that wants to be made."""
+
+    pool: Annotated[Slug, Meta(description="Slug of the pool the call draws on.")]
+    workload_class: Annotated[
+        Slug | None, Meta(description="Slug of the call's workload class; null if untagged.")
+    ] = None
+    input_tokens: Annotated[
+        int,
+        Meta(ge=0, le=MAX_TOKENS, description="Tokens the call sends: whole, 0 to 1,000,000,000."),
+    ]
+    output_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_TOKENS,
+            description="Tokens the call may get back: whole, 0 to 1,000,000,000.",
+        ),
+    ]
+    deadline_ms: Annotated[
+        Milliseconds | None,
+        Meta(
+            description="Whole milliseconds from now in which the answer is worth having; "
+            "may only shorten the deadline of the class."
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        Meta(
+            max_length=MAX_TEXT,
+            pattern=NO_NUL,
+            description="Where in the caller's code the call comes from, up to 200 characters.",
+        ),
+    ] = ""
+    tags: Annotated[
+        dict[TagName, TagText],
+        Meta(
+            max_length=MAX_TAGS,
+            description="Up to 20 tags: names of 1 to 50, values of up to 200 characters.",
+        ),
+    ] = {}
+
+
+class BatchItem(AdmissionBody, forbid_unknown_fields=True, kw_only=True):
+    """One call of a batch."""
+
+    idempotency_key: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=MAX_KEY, pattern=r"^[ -~]+$")] | None,
+        Meta(description="As the Idempotency-Key header: up to 255 printable ASCII characters."),
+    ] = None
+
+
+Count = Meta(min_length=1, max_length=MAX_BATCH, description="1 to 100 calls.")
+
+
+class BatchBody(Struct, forbid_unknown_fields=True):
+    """Calls that are decided independently of each other."""
+
+    admissions: Annotated[list[BatchItem], Count]
+
+
+class RawBatch(Struct, forbid_unknown_fields=True):
+    """A `BatchBody` whose items are still to be read, so that a bad one is refused alone."""
+
+    admissions: Annotated[list[Raw], Count]
+
+
+class SettleBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a call really used."""
+
+    outcome: Annotated[
+        Outcome,
+        Meta(
+            description="How the call ended: succeeded, failed, cancelled (it never left) or "
+            "rate_limited (the provider refused it); the last two refund everything."
+        ),
+    ]
+    input_tokens: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_TOKENS)] | UnsetType,
+        Meta(
+            description="Input tokens used: whole, cached ones included; needed unless the call "
+            "was cancelled or rate_limited."
+        ),
+    ] = UNSET
+    output_tokens: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_TOKENS)] | UnsetType,
+        Meta(
+            description="Output tokens used: whole; needed unless the call was cancelled or "
+            "rate_limited."
+        ),
+    ] = UNSET
+    cached_input_tokens: Annotated[
+        int, Meta(ge=0, le=MAX_TOKENS, description="Input tokens that came from a cache: whole.")
+    ] = 0
+
+
+class RenewBody(Struct, forbid_unknown_fields=True):
+    """How much longer a call needs."""
+
+    extend_ms: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_EXTENSION_MS,
+            description="By how many whole milliseconds to extend the lease: 1 to 86,400,000.",
+        ),
+    ]

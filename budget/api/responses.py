@@ -1,0 +1,142 @@
+"""What callers get back, as typed bodies; they are the response schemas too."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from budget.rule.decision import Reason
+
+Amounts = Annotated[dict[str, int], Meta(description="Tokens or requests by unit.")]
+
+
+class ProblemBody(Struct, kw_only=True):
+    """RFC 9457 problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: Annotated[str, Meta(description="What is wrong, and what to change.")]
+    field: Annotated[
+        str | UnsetType, Meta(description="Path of the refused field of the request.")
+    ] = UNSET
+
+
+class Admitted(Struct, kw_only=True):
+    """The call may be made now; its estimate is charged until it is settled."""
+
+    id: UUID
+    decision: Literal["admitted"] = "admitted"
+    pool: str
+    workload_class: str | None
+    tier: str | None
+    deadline: datetime
+    lease_expires: Annotated[
+        datetime | None, Meta(description="When an unsettled call counts as over.")
+    ]
+    charged: Amounts
+    policy_version: int
+    would_be: Annotated[
+        str | UnsetType,
+        Meta(description="Only in observe mode: the reason it would have been shed for."),
+    ] = UNSET
+
+
+class Shed(Struct, kw_only=True):
+    """The call may not be made now: problem details with the reason and the earliest retry."""
+
+    type: str
+    title: str
+    status: int
+    detail: Annotated[str, Meta(description="The reason in words, with its numbers.")]
+    id: UUID
+    decision: Literal["shed"] = "shed"
+    reason: Reason
+    limit: Annotated[str | None, Meta(description="The refusing limit, as unit/algorithm.")]
+    retryable: bool
+    retry_after_ms: int | None
+    pool: str
+    workload_class: str | None
+    policy_version: int
+
+
+BATCH_RESULT = {
+    "type": "object",
+    "properties": {"status": {"type": "integer", "description": "As of the single request."}},
+    "required": ["status"],
+    "anyOf": [
+        {"$ref": f"#/components/schemas/{body.__name__}"} for body in (Admitted, Shed, ProblemBody)
+    ],
+}
+
+
+class BatchResults(Struct):
+    """One result per call, in the order of the request."""
+
+    results: list[Annotated[dict[str, Any], Meta(extra_json_schema=BATCH_RESULT)]]
+
+
+class CallView(Struct):
+    """PLACEHOLDER"""
+
+
+class FloorView(Struct):
+    """A class's floor on one limit, in the limit's units."""
+
+    share_percent: float
+    unspent: float
+    effective: float
+
+
+class LimitView(Struct):
+    """One limit and what is left of it."""
+
+    unit: str
+    algorithm: str
+    amount: int
+    capacity: float
+    available: float
+    floors: dict[str, FloorView]
+
+
+class ClassView(Struct):
+    """How a class stands on the pool."""
+
+    paused: bool
+    state: str
+    depth: int
+    oldest_wait_seconds: float | None
+    expected_wait_seconds: float | None
+
+
+class PoolView(Struct):
+    """A pool, its limits and its classes."""
+
+    slug: str
+    mode: Literal["enforce", "observe"]
+    paused: bool
+    policy_version: int
+    limits: list[LimitView]
+    classes: dict[str, ClassView]
+
+
+class UsageMinute(Struct):
+    """What one class did in one minute."""
+
+    minute: datetime
+    workload_class: str
+    offered: int
+    admitted: int
+    shed: Annotated[dict[str, int], Meta(description="Refused calls by reason.")]
+    expired: int
+    estimated_tokens: int
+    used_tokens: int
+    utilisation_percent: float | None
+    shed_rate: float | None
+
+
+class Usage(Struct):
+    """Minutes in order, the open one included."""
+
+    minutes: list[UsageMinute]

@@ -1,0 +1,45 @@
+"""Every setting of the app: one function each, named as the setting without `BUDGET_`."""
+
+from typing import Any
+
+from django.conf import settings
+
+
+def _setting(name: str, default: Any) -> Any:
+    return getattr(settings, f"BUDGET_{name}", default)
+
+
+def key_cache_seconds() -> float:
+    """How long a checked API key is trusted without looking again, in seconds.
+
+    It is also the longest a revoked key still works. Default: 5.
+    """
+    return _setting("KEY_CACHE_SECONDS", 5.0)
+
+
+def ledger_batch_size() -> int:
+    """The most operations the ledger decides in one transaction. Default: 256."""
+    return _setting("LEDGER_BATCH_SIZE", 256)
+
+
+def ledger_queue_size() -> int:
+    """How many operations may wait per pool and process; beyond it callers get a 503.
+
+    Default: 10,000.
+    """
+    return _setting("LEDGER_QUEUE_SIZE", 10_000)
+
+
+def ledger_wait_seconds() -> float:
+    """How long a caller waits for the ledger before it gives up with a 503. Default: 5."""
+    return _setting("LEDGER_WAIT_SECONDS", 5.0)
+
+
+def max_batch_bytes() -> int:
+    """The largest body of a batch of admissions, in bytes. Default: 1 MiB."""
+    return _setting("MAX_BATCH_BYTES", 1_048_576)
+
+
+def max_body_bytes() -> int:
+    """The largest body of any other request, in bytes. Default: 32 KiB."""
+    return _setting("MAX_BODY_BYTES", 32_768)
