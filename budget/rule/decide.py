@@ -20,8 +20,9 @@ def standings(terms: PoolTerms, state: PoolState, call: Offer) -> list[Standing]
     c = call.workload_class
     if c is None:
         return []
+    at_work = stricter_at_work(state, c)
     return [
-        standing(terms, c, split, level, cost, stricter_at_work(state, c, state.at))
+        standing(terms, c, split, level, cost, at_work)
         for split, level, cost in zip(splits(terms), state.levels, call.costs, strict=True)
         if cost
     ]
@@ -55,9 +56,10 @@ def standing(
     )
 
 
-def stricter_at_work(state: PoolState, c: int, at: int) -> bool:
-    """Whether a class stricter than c was offered a call within the last 30 s before `at`."""
-    return any(last > 0 and at < last + ACTIVITY for last in state.last_offered[:c])
+def stricter_at_work(state: PoolState, c: int) -> bool:
+    """Whether a class stricter than c was offered a call within the last 30 s."""
+    since = max(0, state.at - ACTIVITY)
+    return any(last > since for last in state.last_offered[:c])
 
 
 def obstacle(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 def effective_floors(
     tiers: Sequence[Sequence[int]], unspent: Sequence[float], available: float
-) -> list[float]:
+) -> Sequence[float]:
     """Scale unspent floors to what there is, strictest tier first.
 
     `tiers` groups class positions, strictest tier first; `unspent` is each class's
@@ -13,6 +13,8 @@ def effective_floors(
     more than `available`: a tier whose floors exceed what stricter tiers left gets what
     is left in proportion.
     """
+    if sum(unspent) <= available:
+        return unspent
     floors = [0.0] * len(unspent)
     remaining = max(0.0, available)
     for tier in tiers:
