@@ -4,8 +4,18 @@
 import os
 import sys
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Runs the command; what is wrong with the configuration is said without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"{error}")
+
+
+if __name__ == "__main__":
+    main()

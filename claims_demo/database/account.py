@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from claims_demo.database.errors import ServerUnavailable, unusable
+from claims_demo.database.errors import WAY_OUT, ServerUnavailable, unusable
 from claims_demo.database.programs import package_dirs
 
 SERVER_USER = "pgserver"
@@ -80,8 +80,8 @@ class Account:
         except FileExistsError:
             if path.is_symlink() or path.stat().st_uid != self.uid:
                 raise ServerUnavailable(
-                    f"{path}, where the server's socket belongs, is somebody else's. Remove it, "
-                    "or set BUDGET_DATA_DIR to a shorter path."
+                    f"The embedded PostgreSQL needs {path}, but that is somebody else's. Remove "
+                    f"it, {WAY_OUT}"
                 ) from None
             path.chmod(0o700)
         except OSError as error:

@@ -56,7 +56,7 @@ class Cluster:
         if not (self.directory / "PG_VERSION").exists():
             self._create()
         account = Account.of(self.directory)
-        account.make_reachable(self.socket, self.directory)
+        account.make_reachable(self.directory)
         if self.socket.parent != self.directory:
             account.make_dir(self.socket.parent)
         self._await_earlier_server()
@@ -68,7 +68,11 @@ class Cluster:
         """Stops the server if it runs; open transactions are rolled back."""
         if (self.directory / "postmaster.pid").exists():
             pg_ctl = programs_for(self.directory) / "pg_ctl"
-            Account.of(self.directory).run(pg_ctl, "stop", "-D", self.directory, "-m", "fast", "-w")
+            Account.of(self.directory).run(
+                *(pg_ctl, "stop", "-D", self.directory, "-m", "fast", "-w")
+            )
+            if self.socket.parent != self.directory:
+                shutil.rmtree(self.socket.parent, ignore_errors=True)
 
     def _create(self) -> None:
         """Makes the data under another name first, so that half-made data is never used."""

@@ -1,0 +1,126 @@
+"""Preparing the service and running its processes, for `make serve` and `make demo` alike."""
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+import django
+from django.core.management import call_command
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+READY_SECONDS = 60.0
+STOP_SECONDS = 15.0
+BLOCKING_THREADS = 32
+WAITING_REQUESTS = 4 * BLOCKING_THREADS
+"""Requests taken in at once; more wait unread, which slows their senders down."""
+
+
+class ProcessFailed(Exception):
+    """A process of the service could not be started; the message says what to do."""
+
+
+def prepare(host: str) -> None:
+    """Sets Django up, migrates the database, and collects the static files."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
+    if host in LOOPBACK:
+        os.environ.setdefault("HTTPS", "0")
+    django.setup()
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@contextlib.contextmanager
+def web(host: str, port: int, log: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs the web process while the block runs, and enters the block once it answers.
+
+    Its output goes to `log`, or where this process's goes. Raises ProcessFailed when the
+    port is taken or the process ends early.
+    """
+    _require_free(host, port)
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(log.open("ab")) if log else None
+        process = _start_web(host, port, output)
+        stack.callback(stop, process)
+        _wait_until_ready(process, host, port, log)
+        yield process
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process in an orderly way, or the hard way if that takes too long."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def end_on_signals() -> None:
+    """Makes SIGTERM and SIGHUP unwind the program as Ctrl-C does, so that all is stopped."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    command = [
+        *(sys.executable, "-m", "granian", "claims_demo.wsgi:application"),
+        *("--interface", "wsgi", "--http", "1", "--no-ws"),
+        *("--host", host, "--port", str(port)),
+        *("--workers", "1", "--respawn-failed-workers"),
+        *("--blocking-threads", str(BLOCKING_THREADS)),
+        *("--backpressure", str(WAITING_REQUESTS)),
+        *("--workers-kill-timeout", "10"),
+        *("--log-level", "warning"),
+    ]
+    environment = os.environ | {"DATABASE_POOL": "1"}
+    # A session of its own: Ctrl-C reaches this process only, which then stops the other.
+    return subprocess.Popen(
+        command, stdout=output, stderr=output, env=environment, start_new_session=True
+    )
+
+
+def _require_free(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ProcessFailed(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
+            ) from error
+
+
+def _wait_until_ready(
+    process: subprocess.Popen[bytes], host: str, port: int, log: Path | None
+) -> None:
+    until = time.monotonic() + READY_SECONDS
+    while not _is_ready(host, port):
+        if process.poll() is not None or time.monotonic() > until:
+            where = f"{log} says why" if log else "its output above says why"
+            raise ProcessFailed(f"The web process did not come up: {where}.")
+        time.sleep(0.1)
+
+
+def _is_ready(host: str, port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1" if host == "0.0.0.0" else host, port)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", "/readyz", headers={"Host": "localhost"})
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            return False
