@@ -1,0 +1,68 @@
+"""Create an API key and print it once."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+import pghistory
+from django.core.management.base import BaseCommand, CommandError
+from django.db import models, transaction
+
+from budget.models import ApiKey, Pool, WorkloadClass
+
+
+class Command(BaseCommand):
+    """The key is good for all classes and pools unless some are named."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Names are separated by commas."""
+        parser.add_argument("name", help="what the key is for")
+        parser.add_argument("--classes", type=_slugs, help="only these workload classes: a,b")
+        parser.add_argument("--pools", type=_slugs, help="only these pools: p,q")
+
+    def handle(
+        self,
+        *args: Any,
+        name: str,
+        classes: list[str] | None,
+        pools: list[str] | None,
+        **options: Any,
+    ) -> None:
+        """Print what the key may do, and on the last line the key alone."""
+        if not 1 <= len(name) <= ApiKey._meta.get_field("name").max_length:
+            raise CommandError("NAME must have 1 to 50 characters.")
+        with transaction.atomic(), pghistory.context(command="create_api_key"):
+            bound_classes = _rows(WorkloadClass, classes)
+            bound_pools = _rows(Pool, pools)
+            record, key = ApiKey.objects.create_key(
+                name=name, all_classes=classes is None, all_pools=pools is None
+            )
+            record.classes.set(bound_classes)
+            record.pools.set(bound_pools)
+        self.stdout.write(
+            f"Key {record.prefix} of {name}, for {_scope(classes, 'classes')} "
+            f"and {_scope(pools, 'pools')}. It is shown only now:"
+        )
+        self.stdout.write(key)
+
+
+def _slugs(text: str) -> list[str]:
+    return [slug.strip() for slug in text.split(",") if slug.strip()]
+
+
+def _rows(model: type[models.Model], slugs: list[str] | None) -> list[models.Model]:
+    """The named rows. Raises `CommandError` naming those that don't exist."""
+    noun = model._meta.verbose_name
+    if slugs == []:
+        raise CommandError(f"Name at least one {noun}, or leave the option out for all.")
+    found = {row.slug: row for row in model.objects.filter(slug__in=slugs or [])}  # type: ignore[attr-defined]
+    missing = sorted(set(slugs or []) - set(found))
+    if missing:
+        known = ", ".join(model.objects.values_list("slug", flat=True)) or "none yet"  # type: ignore[attr-defined]
+        raise CommandError(f"There is no {noun} {', '.join(missing)}. There are: {known}.")
+    return list(found.values())
+
+
+def _scope(slugs: list[str] | None, noun: str) -> str:
+    return f"all {noun}" if slugs is None else f"{noun} {', '.join(slugs)}"

@@ -1,0 +1,1 @@
+"""The policy as its owner handles it: read from a file, compared, remembered, reverted."""

@@ -1,0 +1,214 @@
+"""The policy file as rows: unsaved model instances, each with the place it came from."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from budget.models import Limit, Pool, Reservation, WorkloadClass
+from budget.policy.yaml_tree import Fault, PolicyFileError, Tree, read_tree
+from budget.rule.terms import TIERS
+
+Reader = Callable[[Tree], Any]
+
+NO_CLASS = "shed"
+"""What `untagged` says when no class takes untagged calls."""
+
+CLASS_FIELDS: dict[str, Reader] = {
+    "tier": Tree.text,
+    "deadline_seconds": Tree.whole,
+    "max_call_seconds": Tree.whole,
+    "max_call_tokens": Tree.whole,
+    "when_unavailable": Tree.text,
+    "queue_limit": Tree.whole,
+    "queue_tokens": Tree.whole,
+    "max_attempts": Tree.whole,
+    "paused": Tree.flag,
+}
+POOL_FIELDS: dict[str, Reader] = {
+    "provider": Tree.text,
+    "mode": Tree.text,
+    "paused": Tree.flag,
+}
+LIMIT_FIELDS: dict[str, Reader] = {
+    "unit": Tree.text,
+    "algorithm": Tree.text,
+    "amount": Tree.whole,
+    "per_seconds": Tree.whole,
+    "burst_percent": Tree.number,
+}
+RESERVATION_FIELDS: dict[str, Reader] = {
+    "share_percent": Tree.number,
+    "lendable_percent": Tree.number,
+    "headroom_percent": Tree.number,
+    "ceiling_percent": Tree.number,
+    "weight": Tree.number,
+    "yields_above_percent": Tree.number,
+    "except_limits": lambda tree: [item.text() for item in tree.items()],
+}
+
+
+@dataclass
+class Row:
+    """One row of the file; `given` are the fields it names, each with its place."""
+
+    instance: Any
+    place: Tree
+    given: dict[str, Tree]
+
+
+@dataclass
+class PoolRows:
+    """One pool of the file with all that belongs to it."""
+
+    pool: Row
+    untagged: Tree | None = None
+    limits: list[Row] = field(default_factory=list)
+    reservations: dict[str, Row] = field(default_factory=dict)
+    """By slug of the class."""
+
+    def place_of(self, owner: str, field_name: str) -> Tree:
+        """Where a fault of the class `owner`, or of the whole pool, is best mended."""
+        row = self.reservations.get(owner, self.pool)
+        return row.given.get(field_name, row.place)
+
+
+@dataclass
+class Document:
+    """A whole policy file."""
+
+    classes: dict[str, Row] = field(default_factory=dict)
+    pools: dict[str, PoolRows] = field(default_factory=dict)
+
+
+def read_document(data: bytes) -> Document:
+    """Read a policy file, every value checked for itself.
+
+    Raises `PolicyFileError` naming line and field of all that is wrong.
+    """
+    reading = Reading()
+    document = reading.document(read_tree(data))
+    if reading.faults:
+        raise PolicyFileError(reading.faults)
+    return document
+
+
+class Reading:
+    """Reads on after a fault, so that one run names them all."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def document(self, root: Tree) -> Document:
+        """Both sections of the file."""
+        sections = self._known(root, ["workload_classes", "pools"])
+        document = Document()
+        if "workload_classes" in sections:
+            for slug, tree in self._entries(sections["workload_classes"]):
+                document.classes[slug] = self._class(slug, tree)
+        if "pools" in sections:
+            for slug, tree in self._entries(sections["pools"]):
+                document.pools[slug] = self._pool(slug, tree)
+        return document
+
+    def _class(self, slug: str, tree: Tree) -> Row:
+        row = self._row(WorkloadClass(slug=slug), tree, CLASS_FIELDS)
+        if slug == NO_CLASS:
+            self._fault(tree, f"`{NO_CLASS}` is what `untagged` says for no class. Rename it.")
+        return row
+
+    def _pool(self, slug: str, tree: Tree) -> PoolRows:
+        extra = ["untagged", "strategy", "limits", "reservations"]
+        row = self._row(Pool(slug=slug), tree, POOL_FIELDS, extra)
+        rows = PoolRows(row)
+        if "untagged" in row.given:
+            rows.untagged = row.given["untagged"]
+        if "strategy" in row.given:
+            self._strategy(row, row.given["strategy"])
+        if "limits" in row.given:
+            rows.limits = self._limits(row.given["limits"])
+        if "reservations" in row.given:
+            for owner, place in self._entries(row.given["reservations"]):
+                rows.reservations[owner] = self._row(Reservation(), place, RESERVATION_FIELDS)
+        return rows
+
+    def _strategy(self, row: Row, tree: Tree) -> None:
+        names = self._known(tree, TIERS) if tree.is_mapping else dict.fromkeys(TIERS, tree)
+        for tier, place in names.items():
+            self._set(row, f"{tier}_strategy", place, Tree.text)
+        self._check(row, {f"{tier}_strategy": place for tier, place in names.items()})
+
+    def _limits(self, tree: Tree) -> list[Row]:
+        rows: dict[str, Row] = {}
+        for place in self._guard(tree.items):
+            row = self._row(Limit(), place, LIMIT_FIELDS)
+            name = f"{row.instance.unit}/{row.instance.algorithm}"
+            if name in rows:
+                first = rows[name].place.line
+                self._fault(place, f"Limit {name} stands on line {first} already. Keep one.")
+            rows[name] = row
+        return list(rows.values())
+
+    def _row(
+        self, instance: models.Model, tree: Tree, fields: dict[str, Reader], extra: Any = ()
+    ) -> Row:
+        row = Row(instance, tree, self._known(tree, [*fields, *extra]))
+        faults = len(self.faults)
+        for name, read in fields.items():
+            if name in row.given and not row.given[name].is_null:
+                self._set(row, name, row.given[name], read)
+        if len(self.faults) == faults:
+            places = {name: row.given.get(name, tree) for name in fields}
+            self._check(row, places | {"slug": tree})
+        return row
+
+    def _set(self, row: Row, name: str, place: Tree, read: Reader) -> None:
+        try:
+            setattr(row.instance, name, read(place))
+        except PolicyFileError as error:
+            self.faults += error.faults
+
+    def _check(self, row: Row, places: dict[str, Tree]) -> None:
+        """Ranges and choices as the model states them."""
+        others = {f.name for f in row.instance._meta.fields} - set(places)
+        try:
+            row.instance.clean_fields(exclude=others)
+        except ValidationError as error:
+            for name, messages in error.message_dict.items():
+                for message in messages:
+                    self._fault(places[name], _mended(row.instance, name, message), name)
+
+    def _known(self, tree: Tree, names: Any) -> dict[str, Tree]:
+        known = {}
+        for name, value in self._entries(tree):
+            if name in names:
+                known[name] = value
+            else:
+                self._fault(value, f"Unknown field. Known here: {', '.join(names)}.")
+        return known
+
+    def _entries(self, tree: Tree) -> Iterator[tuple[str, Tree]]:
+        return self._guard(tree.entries)
+
+    def _guard(self, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        try:
+            yield from read()
+        except PolicyFileError as error:
+            self.faults += error.faults
+
+    def _fault(self, place: Tree, message: str, name: str = "") -> None:
+        inside = name in ("", "slug") or place.path.endswith(name)
+        path = place.path if inside else f"{place.path}.{name}"
+        self.faults.append(Fault(place.line, path, message))
+
+
+def _mended(instance: models.Model, name: str, message: str) -> str:
+    """What to do about a model's complaint."""
+    model_field = instance._meta.get_field(name)
+    if name != "slug" and model_field.value_from_object(instance) in (None, ""):
+        return f"Missing. {model_field.help_text}"
+    if model_field.flatchoices:
+        return f"Expected one of {', '.join(value for value, _ in model_field.flatchoices)}."
+    return message

@@ -1,0 +1,86 @@
+"""The stored policy as a policy file."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import yaml
+from django.db import models
+
+from budget.models import Pool, WorkloadClass
+from budget.policy.document import (
+    CLASS_FIELDS,
+    LIMIT_FIELDS,
+    NO_CLASS,
+    POOL_FIELDS,
+    RESERVATION_FIELDS,
+)
+from budget.rule.terms import TIERS
+
+
+class Flow(dict[str, Any]):
+    """A mapping written on one line."""
+
+
+class PolicyDumper(yaml.SafeDumper):
+    """Writes rows on one line each, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Values are written out wherever they stand."""
+        return True
+
+
+PolicyDumper.add_representer(
+    Flow, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True)
+)
+PolicyDumper.add_representer(
+    Decimal,
+    lambda dumper, value: dumper.represent_scalar(
+        f"tag:yaml.org,2002:{'int' if value == value.to_integral_value() else 'float'}",
+        format(value.normalize(), "f"),
+    ),
+)
+
+
+def dump() -> str:
+    """All classes and pools; loading it again changes nothing."""
+    classes = sorted(WorkloadClass.objects.all(), key=_strictness)
+    pools = Pool.objects.select_related("untagged_class")
+    policy = {
+        "workload_classes": {row.slug: _fields(row, CLASS_FIELDS) for row in classes},
+        "pools": {row.slug: _pool(row, classes) for row in pools},
+    }
+    return yaml.dump(policy, Dumper=PolicyDumper, sort_keys=False, width=200, allow_unicode=True)
+
+
+def _strictness(row: WorkloadClass) -> tuple[int, int, str]:
+    return TIERS.index(row.tier), row.deadline_seconds, row.slug
+
+
+def _pool(pool: Pool, classes: Iterable[WorkloadClass]) -> dict[str, Any]:
+    strategies = pool.strategies
+    same = len(set(strategies.values())) == 1
+    reservations = {row.workload_class_id: row for row in pool.reservations.all()}
+    return {
+        **_fields(pool, POOL_FIELDS),
+        "untagged": pool.untagged_class.slug if pool.untagged_class else NO_CLASS,
+        "strategy": strategies["interactive"] if same else Flow(strategies),
+        "limits": [_fields(limit, LIMIT_FIELDS) for limit in pool.limits.all()],
+        "reservations": {
+            row.slug: _fields(reservations[row.pk], RESERVATION_FIELDS)
+            for row in classes
+            if row.pk in reservations
+        },
+    }
+
+
+def _fields(row: models.Model, fields: Mapping[str, Any]) -> Flow:
+    """The fields that hold something; empty ones and an unset pause mean their default."""
+    values = {name: getattr(row, name) for name in fields}
+    return Flow(
+        {
+            name: value
+            for name, value in values.items()
+            if value not in (None, "", []) and value is not False
+        }
+    )

@@ -1,0 +1,163 @@
+"""Putting a policy file into force, all of it or nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from budget.models import Limit, Pool, Reservation, WorkloadClass
+from budget.policy import rows
+from budget.policy.document import NO_CLASS, Document, PoolRows, Row
+from budget.policy.rows import Kind, Slugs
+from budget.policy.stored import hold_policy, new_problems, stored_problems
+from budget.policy.words import differences, summary
+from budget.policy.yaml_tree import Fault, PolicyFileError, Tree
+
+STATE = frozenset({"paused"})
+"""Fields that are somebody's doing of the moment: a file that doesn't name them leaves them."""
+
+
+def load(document: Document, dry_run: bool = False) -> list[str]:
+    """Replace each pool of the file, upsert its classes, and leave all else.
+
+    1. Hold off other edits.
+    2. Write what differs.
+    3. Check every pool as a whole: those of the file fully, others for new faults.
+
+    Returns the differences in words. Raises `PolicyFileError`, nothing written.
+    """
+    loading = Loading()
+    with transaction.atomic():
+        hold_policy()
+        before = stored_problems()
+        loading.apply(document)
+        _check(document, {slug: before[slug] for slug in before if slug not in document.pools})
+        if dry_run:
+            transaction.set_rollback(True)
+    return loading.report
+
+
+class Loading:
+    """One load under way, with what it did in words."""
+
+    def __init__(self) -> None:
+        self.report: list[str] = []
+        self.classes: dict[str, WorkloadClass] = {}
+
+    def apply(self, document: Document) -> None:
+        """Classes first, since pools refer to them."""
+        self.classes = {row.slug: row for row in WorkloadClass.objects.all()}
+        _refuse_unknown_classes(document, self.classes.keys() | document.classes.keys())
+        for slug, row in document.classes.items():
+            stored = self.classes.get(slug)
+            self.classes[slug] = self._write(rows.WORKLOAD_CLASS, stored, row)
+        for pool_rows in document.pools.values():
+            self._replace_pool(pool_rows)
+
+    def _replace_pool(self, wanted: PoolRows) -> None:
+        slug = wanted.pool.instance.slug
+        untagged = _untagged(wanted)
+        pool = self._write(
+            rows.POOL,
+            Pool.objects.filter(slug=slug).first(),
+            wanted.pool,
+            untagged_class=self.classes[untagged[0]] if untagged else None,
+        )
+        limits = {(row.unit, row.algorithm): row for row in Limit.objects.filter(pool=pool)}
+        for row in wanted.limits:
+            stored = limits.pop((row.instance.unit, row.instance.algorithm), None)
+            self._write(rows.LIMIT, stored, row, pool=pool)
+        reservations = {
+            row.workload_class.slug: row
+            for row in Reservation.objects.filter(pool=pool).select_related("workload_class")
+        }
+        for owner, row in wanted.reservations.items():
+            stored = reservations.pop(owner, None)
+            owner_class = self.classes[owner]
+            self._write(rows.RESERVATION, stored, row, pool=pool, workload_class=owner_class)
+        for kind, extra in ((rows.LIMIT, limits), (rows.RESERVATION, reservations)):
+            for stored in extra.values():
+                self._remove(kind, stored)
+
+    def _write(self, kind: Kind, stored: Any, row: Row, **related: Any) -> Any:
+        """Save the row of the file over the stored one, if they differ, and report it."""
+        wanted = row.instance
+        for name, value in related.items():
+            setattr(wanted, name, value)
+        if stored is None:
+            wanted.save()
+            slugs = self._slugs()
+            self.report.append(
+                f"{slugs.title(kind, wanted)} added: "
+                f"{summary(slugs.values(kind, wanted), kind.words)}"
+            )
+            return wanted
+        slugs = self._slugs()
+        before = slugs.values(kind, stored)
+        for name in kind.words:
+            if name not in STATE or name in row.given:
+                setattr(stored, name, getattr(wanted, name))
+        phrases = differences(before, slugs.values(kind, stored), kind.words)
+        if phrases:
+            stored.save()
+            self.report += [f"{slugs.title(kind, stored)}: {phrase}" for phrase in phrases]
+        return stored
+
+    def _remove(self, kind: Kind, stored: Any) -> None:
+        self.report.append(f"{self._slugs().title(kind, stored)} removed")
+        stored.delete()
+
+    def _slugs(self) -> Slugs:
+        classes = {row.pk: slug for slug, row in self.classes.items()}
+        return Slugs(dict(Pool.objects.values_list("pk", "slug")), classes)
+
+
+def _references(pool: PoolRows) -> Iterator[tuple[str, Tree]]:
+    yield from ((owner, row.place) for owner, row in pool.reservations.items())
+    untagged = _untagged(pool)
+    if untagged:
+        yield untagged
+
+
+def _untagged(pool: PoolRows) -> tuple[str, Tree] | None:
+    """The class that takes untagged calls and where the file says so."""
+    place = pool.untagged
+    if place is None or place.is_null or place.text() == NO_CLASS:
+        return None
+    return place.text(), place
+
+
+def _refuse_unknown_classes(document: Document, known: set[str]) -> None:
+    message = "There is no class {}. Add it to workload_classes, or use one of: {}."
+    faults = [
+        Fault(place.line, place.path, message.format(slug, ", ".join(sorted(known)) or "none yet"))
+        for pool in document.pools.values()
+        for slug, place in _references(pool)
+        if slug not in known
+    ]
+    if faults:
+        raise PolicyFileError(faults)
+
+
+def _check(document: Document, before: dict[str, Any]) -> None:
+    faults = []
+    for slug, found in new_problems(before).items():
+        for problem in found:
+            place = _place(document, slug, problem.owner, problem.field)
+            field = (
+                place.path
+                if place.path.endswith(problem.field)
+                else (f"{place.path}.{problem.field}")
+            )
+            about = "" if slug in document.pools else f"Pool {slug}, not in this file: "
+            faults.append(Fault(place.line, field.lstrip("."), about + problem.message))
+    if faults:
+        raise PolicyFileError(faults)
+
+
+def _place(document: Document, pool: str, owner: str, field: str) -> Tree:
+    """Where a fault is best mended: in the pool's own rows, or else at the class."""
+    if pool in document.pools:
+        return document.pools[pool].place_of(owner, field)
+    row = document.classes.get(owner) or next(iter(document.classes.values()))
+    return row.place

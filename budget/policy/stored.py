@@ -1,0 +1,51 @@
+"""Policies as they stand in the database, and what is wrong with them."""
+
+from django.db import connection
+
+from budget.models import Limit, PolicyVersion, Pool, Reservation, WorkloadClass
+from budget.models.terms import pool_terms
+from budget.rule.checks import Problem, problems
+from budget.rule.terms import PoolTerms
+
+
+def stored_terms(pool: Pool) -> PoolTerms:
+    """The terms of one pool as the ledger would read them now."""
+    version = PolicyVersion.objects.filter(pool_id=pool.pk).values_list("version", flat=True)
+    return pool_terms(
+        pool,
+        Limit.objects.filter(pool=pool),
+        Reservation.objects.filter(pool=pool).select_related("workload_class"),
+        WorkloadClass.objects.all(),
+        version=version.first() or 0,
+    )
+
+
+def stored_problems() -> dict[str, list[Problem]]:
+    """What is wrong with each pool, by its slug; pools without a problem too."""
+    pools = Pool.objects.select_related("untagged_class")
+    return {pool.slug: problems(stored_terms(pool)) for pool in pools}
+
+
+def new_problems(before: dict[str, list[Problem]]) -> dict[str, list[Problem]]:
+    """What is wrong now and wasn't in `before`, by pool slug."""
+    found = {
+        slug: [problem for problem in now if problem not in before.get(slug, [])]
+        for slug, now in stored_problems().items()
+    }
+    return {slug: faults for slug, faults in found.items() if faults}
+
+
+def hold_policy() -> None:
+    """Wait for other policy edits and keep them out until this transaction ends.
+
+    Every edit of a pool's policy, raw SQL included, needs its version row. Admissions
+    only read it, so they go on.
+    """
+    list(PolicyVersion.objects.select_for_update().order_by("pool_id").values_list("pool_id"))
+
+
+def check_deferred() -> None:
+    """Run the checks that wait for the commit now. Raises `IntegrityError`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
