@@ -29,12 +29,12 @@ class ProcessFailed(Exception):
 
 
 def prepare(host: str) -> None:
-    """Sets Django up, migrates the database, and collects the static files."""
+    """Sets Django up, checks it, migrates the database, and collects the static files."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
     if host in LOOPBACK:
         os.environ.setdefault("HTTPS", "0")
     django.setup()
-    call_command("migrate", interactive=False, verbosity=0)
+    call_command("migrate", interactive=False, verbosity=0, skip_checks=False)
     call_command("collectstatic", interactive=False, verbosity=0)
 
 
@@ -84,7 +84,7 @@ def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Pop
         *("--blocking-threads", str(BLOCKING_THREADS)),
         *("--backpressure", str(WAITING_REQUESTS)),
         *("--workers-kill-timeout", "10"),
-        *("--log-level", "warning"),
+        *("--log-level", "error"),
     ]
     environment = os.environ | {"DATABASE_POOL": "1"}
     # A session of its own: Ctrl-C reaches this process only, which then stops the other.
@@ -113,7 +113,7 @@ def _wait_until_ready(
         if process.poll() is not None or time.monotonic() > until:
             where = f"{log} says why" if log else "its output above says why"
             raise ProcessFailed(f"The web process did not come up: {where}.")
-        time.sleep(0.1)
+        time.sleep(0.25)
 
 
 def _is_ready(host: str, port: int) -> bool:

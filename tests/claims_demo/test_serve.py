@@ -1,0 +1,73 @@
+"""`make serve`, as its user meets it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from claims_demo.database.stale import living
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def serve(port: int, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "claims_demo.serve", "--port", str(port)],
+        cwd=ROOT,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serves_until_told_to_stop_and_leaves_nothing_behind(
+    tmp_path: Path, port: int, number: signal.Signals
+) -> None:
+    process = serve(port, BUDGET_DATA_DIR=str(tmp_path))
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"Serving on http://127.0.0.1:{port}/ (Ctrl-C stops)\n"
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
+        assert answer.status == 200
+
+    process.send_signal(number)
+    assert process.communicate() == ("", "")
+    assert process.returncode == 0
+    assert living(tmp_path / "postgres") is None
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", port))
+
+
+def test_a_taken_port_is_named(tmp_path: Path, port: int) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        process = serve(port, BUDGET_DATA_DIR=str(tmp_path))
+        _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.endswith(
+        f"Cannot listen on 127.0.0.1:{port}: Address already in use. Choose another with PORT=…\n"
+    )
+
+
+def test_a_wrong_database_is_refused_in_one_line(tmp_path: Path, port: int) -> None:
+    process = serve(port, BUDGET_DATA_DIR=str(tmp_path), DATABASE_URL="sqlite:///db.sqlite3")
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.count("\n") == 1
+    assert "PostgreSQL 16 or newer" in said
