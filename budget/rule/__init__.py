@@ -46,10 +46,10 @@ that satisfies all limits is the latest of the limits' own earliest moments. Tha
 **Bounds.** *Buckets:* what is charged, net of refunds, in any span t is at most B + r·t.
 *Windows:* charges are kept in 60 slots and one counts until it is wholly outside, so in
 any window at most the amount is charged, and a class alone reaches 60/61 of it.
-*Refunds:* a refund is at most what the bucket could have kept had the real cost been
-charged at once; charges within the same second share the smallest room among them, so it
-may be less by what the bucket overflowed between two charges of one second. *Overruns*
-break the bounds by their own size and become debt. *Comparison* allows 10⁻⁶ of a unit,
-because levels are floats. *Retry-After* is exact on buckets and windows when no promises
+*Refunds:* a refund is what the bucket could have kept had the
+real cost been charged at once, jointly over all leases; after a long drain, when more
+rooms stand than a meter keeps, it may be less by about a fiftieth of their span, never
+more. *Overruns* break the bounds by their own size and become debt. *Comparison* allows
+10⁻⁶ of a unit, because levels are floats. *Retry-After* is exact on buckets and windows when no promises
 are outstanding; on gauges it is an estimate from learned call times.
 """

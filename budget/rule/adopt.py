@@ -66,7 +66,7 @@ def _carry_bucket(level: Bucket, split: Split, moved: list[int | None], at: int)
 
 
 def _carry_meter(meter: Meter, capacity: float, at: int) -> Meter:
-    carried = Meter(min(capacity, meter.level), list(meter.seconds), list(meter.rooms))
+    carried = Meter(min(capacity, meter.level), list(meter.moments), list(meter.rooms))
     carried.remember_room(capacity, at)
     return carried
 

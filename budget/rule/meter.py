@@ -2,11 +2,6 @@
 
 import msgspec
 
-from budget.rule.terms import SECOND
-
-MOST_ROOMS = 120
-"""Rooms kept per meter. Beyond it the two oldest are merged."""
-
 
 class Meter(msgspec.Struct, array_like=True):
     """The level of a token bucket, in the limit's unit; negative while in debt.
@@ -14,16 +9,15 @@ class Meter(msgspec.Struct, array_like=True):
     A refund must not lift the level above what it would be had the real cost been
     charged at admission: what a full bucket could not have kept is lost. So the room
     (capacity − level) just before each charge is remembered, and a refund walks forward
-    from its charge: it shrinks to each room it passes and uses up what it takes there.
+    from its charge: it shrinks to each later room it passes and uses up what it takes.
 
     Rooms stand in a stack that rises with time: a room at least as large as a later one
     never decides a walk, before or after the walks that shrink both, and is dropped.
-    Charges within one second share their smallest room, and very old rooms are merged,
-    so a refund may turn out smaller than exact, never larger.
     """
 
     level: float
-    seconds: list[int] = []
+    moments: list[int] = []
+    """When each room was noted, in microseconds since the epoch."""
     rooms: list[float] = []
 
     def refill(self, gain: float, capacity: float) -> None:
@@ -38,10 +32,9 @@ class Meter(msgspec.Struct, array_like=True):
     def give_back(self, amount: float, capacity: float, charged_at: int, now: int) -> float:
         """Refund up to `amount` of a charge made at `charged_at`; return what fitted."""
         self.remember_room(capacity, now)
-        since = charged_at // SECOND
         refund = amount
-        for i, second in enumerate(self.seconds):
-            if second >= since:
+        for i, moment in enumerate(self.moments):
+            if moment > charged_at:
                 refund = min(refund, self.rooms[i])
                 self.rooms[i] -= refund
         self.level += refund
@@ -49,13 +42,32 @@ class Meter(msgspec.Struct, array_like=True):
 
     def remember_room(self, capacity: float, at: int) -> None:
         """Note the room there is at `at`, and drop the rooms it makes irrelevant."""
-        second, room = at // SECOND, max(0.0, capacity - self.level)
+        room = max(0.0, capacity - self.level)
         while self.rooms and self.rooms[-1] >= room:
             self.rooms.pop()
-            self.seconds.pop()
-        if not self.seconds or self.seconds[-1] < second:
-            self.seconds.append(second)
+            self.moments.pop()
+        if not self.moments or self.moments[-1] < at:
+            self.moments.append(at)
             self.rooms.append(room)
-        if len(self.seconds) > MOST_ROOMS:
-            # The older of two merged rooms is the smaller: refunds can only turn out smaller.
-            del self.seconds[0], self.rooms[1]
+        if len(self.rooms) > MOST_ROOMS:
+            self._merge_rooms()
+
+    def _merge_rooms(self) -> None:
+        """Keep about half of the rooms, merging those that differ least.
+
+        The smaller room moves to the later moment, so refunds can only turn out smaller,
+        by no more than the two differed.
+        """
+        apart = (self.rooms[-1] - self.rooms[0]) * 2 / MOST_ROOMS
+        moments, rooms = self.moments[:1], self.rooms[:1]
+        for moment, room in zip(self.moments[1:], self.rooms[1:], strict=True):
+            if room - rooms[-1] < apart:
+                moments[-1] = moment
+            else:
+                moments.append(moment)
+                rooms.append(room)
+        self.moments, self.rooms = moments, rooms
+
+
+MOST_ROOMS = 100
+"""Rooms kept per meter before the closest are merged."""
