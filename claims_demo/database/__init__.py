@@ -18,7 +18,7 @@ def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
     because a pool must not cross a fork.
     """
     url = os.environ.get("DATABASE_URL", "")
-    entry = _from_url(url) if url else {"NAME": "postgres", "USER": "postgres"}
+    entry: dict[str, Any] = _from_url(url) if url else {"NAME": "postgres", "USER": "postgres"}
     entry["ENGINE"] = "claims_demo.database"
     options = entry.setdefault("OPTIONS", {})
     if not url:
