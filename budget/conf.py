@@ -41,5 +41,5 @@ def max_batch_bytes() -> int:
 
 
 def max_body_bytes() -> int:
-    """The largest body of any other request, in bytes. Default: 32 KiB."""
-    return _setting("MAX_BODY_BYTES", 32_768)
+    """The largest body of any other request, in bytes. Default: 64 KiB."""
+    return _setting("MAX_BODY_BYTES", 65_536)
