@@ -102,7 +102,7 @@ class Admit(msgspec.Struct, kw_only=True, eq=False):
 
     id: UUID
     request: AdmissionRequest
-    key_prefix: str = ""
+    caller: Caller = IN_PROCESS
 
 
 class Settle(msgspec.Struct, kw_only=True, eq=False):

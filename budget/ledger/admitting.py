@@ -1,0 +1,214 @@
+"""Decides one call within a batch, or finds its earlier decision."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from budget.ledger.batch import IDEMPOTENCY_SPAN, Batch, Key
+from budget.ledger.clock import MILLISECOND, moment
+from budget.ledger.errors import Forbidden, Implausible, KeyReused, UnknownClass
+from budget.ledger.ids import new_id
+from budget.ledger.operations import Admission, AdmissionRequest, Admit
+from budget.ledger.rows import DecidedCall, RetriedCall, StoredCall
+from budget.ledger.wording import refusal_in_words
+from budget.providers import Tokens
+from budget.rule.admission import offer
+from budget.rule.decision import Charge, Decision
+from budget.rule.pool import Offer
+from budget.rule.terms import PoolTerms
+
+
+def admit(batch: Batch, operation: Admit, attempted: int | None) -> Admission:
+    """Decide on a call; under a known idempotency key, replay it or decide it anew.
+
+    `attempted` is the sequence number of an earlier transaction that may have decided
+    this very operation without our hearing of it.
+    """
+    request = operation.request
+    key = _key(operation)
+    if attempted is not None and (call := batch.calls.get(operation.id)):
+        return admission_of(batch.terms, call)
+    if key is None:
+        return _decide(batch, operation, None)
+    if key in batch.decided_by_key:
+        return _repeat_within_batch(batch, operation, key)
+    call = batch.keyed.get(key)
+    if call is not None and batch.now - call.offered_at >= IDEMPOTENCY_SPAN:
+        batch.changes.forgotten.append(call.id)
+        call = None
+    if call is None:
+        return _decide(batch, operation, None)
+    _check_fingerprint(request, call.fingerprint)
+    if call.state != "shed" or call.seq == attempted:
+        return admission_of(batch.terms, call, replayed=call.seq != attempted)
+    batch.changes.retried.append(RetriedCall(call.id, new_id(batch.pool_id)))
+    return _decide(batch, operation, call)
+
+
+def admission_of(terms: PoolTerms, call: StoredCall, replayed: bool = False) -> Admission:
+    """The stored decision on a call."""
+    admitted = call.state != "shed"
+    c = terms.class_index.get(call.workload_class)
+    return Admission(
+        id=call.id,
+        admitted=admitted,
+        pool=terms.slug,
+        workload_class=call.workload_class or None,
+        tier=None if c is None else terms.classes[c].tier,
+        deadline=moment(call.deadline),
+        lease_expires=None if call.lease_expires is None else moment(call.lease_expires),
+        charged=charged(call.charges),
+        policy_version=call.policy_version,
+        would_be=call.reason or None if admitted else None,
+        reason=None if admitted else call.reason,
+        limit=call.limit or None,
+        retryable=call.retry_after_ms is not None,
+        retry_after_ms=call.retry_after_ms,
+        detail=call.detail,
+        replayed=replayed,
+    )
+
+
+def charged(charges: Iterable[Charge]) -> dict[str, int]:
+    """What was charged, by unit."""
+    return {charge.limit.partition("/")[0]: charge.amount for charge in charges}
+
+
+def _repeat_within_batch(batch: Batch, operation: Admit, key: Key) -> Admission:
+    """The same key again before its first decision is even stored."""
+    row, admission = batch.decided_by_key[key]
+    _check_fingerprint(operation.request, row.fingerprint)
+    if admission.admitted:
+        admission.replayed = True
+        return admission
+    first_id, first_deadline = row.id, row.deadline
+    row.id, row.retried_as, row.idempotency_key = new_id(batch.pool_id), first_id, None
+    return _record(batch, operation, first_id, first_deadline)
+
+
+def _decide(batch: Batch, operation: Admit, earlier: StoredCall | None) -> Admission:
+    if earlier is not None:
+        return _record(batch, operation, earlier.id, earlier.deadline)
+    return _record(batch, operation, operation.id, None)
+
+
+def _record(batch: Batch, operation: Admit, call_id: UUID, deadline: int | None) -> Admission:
+    """Decide on a call, note the decision, and answer with it."""
+    request, terms = operation.request, batch.terms
+    c = _class_of(batch, operation)
+    if deadline is None:
+        deadline = _deadline(batch, request, c)
+    amounts = batch.amounts(Tokens(request.input_tokens, request.output_tokens))
+    costs = tuple([amounts[limit.unit] for limit in terms.limits])
+    call = Offer(workload_class=c, costs=costs, deadline=deadline, key=str(call_id))
+    decision = offer(terms, batch.balances.pool, call)
+    row = _row(batch, operation, call_id, call, decision)
+    batch.changes.decided.append(row)
+    _count(batch, row, decision)
+    admission = _admission(batch, row, decision)
+    if (key := _key(operation)) is not None:
+        batch.decided_by_key[key] = row, admission
+    return admission
+
+
+def _class_of(batch: Batch, operation: Admit) -> int | None:
+    """The position of the call's class; None for an untagged call on a pool that sheds them."""
+    slug = operation.request.workload_class or batch.terms.untagged
+    if slug is None:
+        return None
+    c = batch.terms.class_index.get(slug)
+    if c is None:
+        raise UnknownClass(f"There is no workload class {slug!r}.")
+    allowed = operation.caller.classes
+    if allowed is not None and slug not in allowed:
+        raise Forbidden(f"This key may not use the workload class {slug!r}.")
+    return c
+
+
+def _deadline(batch: Batch, request: AdmissionRequest, c: int | None) -> int:
+    wanted = None if request.deadline_ms is None else request.deadline_ms * MILLISECOND
+    if c is None:
+        return batch.now + (wanted or 0)
+    longest = batch.terms.classes[c].deadline
+    if wanted is None:
+        return batch.now + longest
+    if wanted > longest:
+        raise Implausible(
+            "deadline_ms",
+            f"may only shorten the deadline of {batch.terms.classes[c].slug}, "
+            f"which is {longest // MILLISECOND} ms.",
+        )
+    return batch.now + wanted
+
+
+def _row(
+    batch: Batch, operation: Admit, call_id: UUID, call: Offer, decision: Decision
+) -> DecidedCall:
+    request, terms = operation.request, batch.terms
+    c = call.workload_class
+    lease_expires = None
+    if decision.admitted and c is not None:
+        lease_expires = batch.now + terms.classes[c].max_call_time
+        batch.balances.next_lapse = min(batch.balances.next_lapse, lease_expires)
+    return DecidedCall(
+        id=call_id,
+        workload_class="" if c is None else terms.classes[c].slug,
+        untagged=request.workload_class is None,
+        key_prefix=operation.caller.key_prefix,
+        idempotency_key=request.idempotency_key,
+        fingerprint=request.fingerprint,
+        input_tokens=request.input_tokens,
+        output_tokens=request.output_tokens,
+        source=request.source,
+        tags=request.tags,
+        deadline=call.deadline,
+        position=batch.next_position(),
+        state="open" if decision.admitted else "shed",
+        reason=decision.reason or decision.would_be or "",
+        limit=decision.limit or "",
+        retry_after_ms=decision.retry_after_ms,
+        detail="" if decision.admitted else refusal_in_words(terms, decision),
+        arithmetic=decision.standings,
+        charges=decision.charges,
+        lease_expires=lease_expires,
+    )
+
+
+def _count(batch: Batch, row: DecidedCall, decision: Decision) -> None:
+    leading = batch.terms.leading
+    batch.balances.minute.count_decision(
+        row.workload_class,
+        decision,
+        tokens=row.input_tokens + row.output_tokens,
+        charged=row.charges[leading].amount if row.charges and leading is not None else 0,
+    )
+
+
+def _admission(batch: Batch, row: DecidedCall, decision: Decision) -> Admission:
+    c = decision.workload_class
+    return Admission(
+        id=row.id,
+        admitted=decision.admitted,
+        pool=batch.terms.slug,
+        workload_class=row.workload_class or None,
+        tier=None if c is None else batch.terms.classes[c].tier,
+        deadline=moment(row.deadline),
+        lease_expires=None if row.lease_expires is None else moment(row.lease_expires),
+        charged=charged(row.charges),
+        policy_version=batch.terms.version,
+        would_be=decision.would_be,
+        reason=decision.reason,
+        limit=decision.limit,
+        retryable=decision.retryable,
+        retry_after_ms=decision.retry_after_ms,
+        detail=row.detail,
+    )
+
+
+def _key(operation: Admit) -> Key | None:
+    key = operation.request.idempotency_key
+    return None if key is None else (operation.caller.key_prefix, key)
+
+
+def _check_fingerprint(request: AdmissionRequest, fingerprint: str) -> None:
+    if request.fingerprint != fingerprint:
+        raise KeyReused("This idempotency key came before with another request.")

@@ -1,0 +1,96 @@
+"""What one transaction decides: the balances at one moment, and what it will write."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from budget.ledger.balances import Balances
+from budget.ledger.clock import minute_of
+from budget.ledger.operations import Admission
+from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall
+from budget.ledger.tally import OpenMinute, allowance
+from budget.providers import Tokens, counted
+from budget.rule.pool import fresh
+from budget.rule.terms import PoolTerms
+
+IDEMPOTENCY_SPAN = 86_400_000_000
+"""How long an idempotency key counts, in microseconds."""
+
+Key = tuple[str, str]
+"""Prefix of the API key, and idempotency key."""
+
+
+class Batch:
+    """Operations of one pool, decided one after another at one moment.
+
+    `admitting` and `settling` change `balances` through the rule and note in `changes`
+    what is to be written.
+    """
+
+    def __init__(
+        self,
+        pool_id: int,
+        seq: int,
+        terms: PoolTerms,
+        balances: Balances,
+        calls: Iterable[StoredCall],
+    ) -> None:
+        self.pool_id = pool_id
+        self.seq = seq
+        self.terms = terms
+        self.balances = balances
+        self.now = balances.pool.at
+        self.changes = Changes()
+        self.calls: dict[UUID, StoredCall] = {}
+        self.keyed: dict[Key, StoredCall] = {}
+        self.decided_by_key: dict[Key, tuple[DecidedCall, Admission]] = {}
+        self._position = 0
+        for call in calls:
+            self.calls[call.id] = call
+            if call.idempotency_key is not None:
+                self.keyed[call.key_prefix, call.idempotency_key] = call
+
+    def next_position(self) -> int:
+        """The place of one more decision or settlement in the order of the batch."""
+        self._position += 1
+        return self._position
+
+    def stored(self, call: StoredCall) -> StoredCall:
+        """The one object that stands for a call in this batch."""
+        return self.calls.setdefault(call.id, call)
+
+    def amounts(self, tokens: Tokens) -> dict[str, int]:
+        """What a call of that size counts as with the pool's provider, by unit."""
+        size = counted(self.terms.provider, tokens)
+        return {
+            "requests": 1,
+            "input_tokens": size.input,
+            "output_tokens": size.output,
+            "total_tokens": size.input + size.output,
+        }
+
+    def close_minute(self) -> None:
+        """Start a new minute of usage if the old one is over."""
+        minute, start = self.balances.minute, minute_of(self.now)
+        if start <= minute.start:
+            return
+        if minute.classes:
+            self.changes.closed = ClosedMinute(
+                minute.start, allowance(self.terms), minute.classes
+            )
+        self.balances.minute = OpenMinute(start)
+
+
+def fresh_balances(terms: PoolTerms, now: int) -> Balances:
+    """The balances of a pool nobody has called yet."""
+    return Balances(
+        version=0,
+        pool=fresh(terms, now),
+        minute=OpenMinute(minute_of(now)),
+        lapsed_through=now,
+        next_lapse=now,
+    )
+
+
+def units(terms: PoolTerms) -> set[str]:
+    """The units the pool's limits count."""
+    return {limit.unit for limit in terms.limits}

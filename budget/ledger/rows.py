@@ -1,0 +1,158 @@
+"""Rows of the ledger's tables, as a transaction reads and writes them.
+
+Moments are microseconds since the epoch. Written rows travel as one JSON document per
+table, so a field's name is the name of its column in `budget.ledger.store`.
+"""
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from budget.ledger.tally import ClassTally
+from budget.rule.decision import Charge, Standing
+from budget.rule.pool import Settlement
+from budget.rule.terms import PoolTerms
+
+_CHARGES = msgspec.json.Decoder(list[Charge])
+
+
+class StoredCall(msgspec.Struct):
+    """What a transaction reads of a call; fields in the order of `store.CALL_COLUMNS`."""
+
+    id: UUID
+    key_prefix: str
+    idempotency_key: str | None
+    fingerprint: str
+    workload_class: str
+    policy_version: int
+    seq: int
+    offered_at: int
+    deadline: int
+    input_tokens: int
+    output_tokens: int
+    state: str
+    reason: str
+    limit: str
+    retry_after_ms: int | None
+    detail: str
+    charges_json: str
+    lease_expires: int | None
+    lapsed: bool
+    outcome: str
+    used_input_tokens: int | None
+    used_output_tokens: int | None
+    used_cached_input_tokens: int | None
+    settlement: Settlement
+
+    @property
+    def charges(self) -> list[Charge]:
+        """What each limit was charged."""
+        return _CHARGES.decode(self.charges_json)
+
+    @property
+    def tokens(self) -> int:
+        """The estimate, input plus output."""
+        return self.input_tokens + self.output_tokens
+
+
+def stored_call(*columns: Any) -> StoredCall:
+    """A call from a row of `store.CALL_COLUMNS`."""
+    *plain, refunded, overrun = columns
+    return StoredCall(*plain, Settlement(refunded, overrun))
+
+
+class DecidedCall(msgspec.Struct, kw_only=True):
+    """A decision to insert."""
+
+    id: UUID
+    workload_class: str
+    untagged: bool
+    key_prefix: str
+    idempotency_key: str | None
+    fingerprint: str
+    input_tokens: int
+    output_tokens: int
+    source: str
+    tags: dict[str, str]
+    deadline: int
+    position: int
+    state: str
+    reason: str
+    limit: str
+    retry_after_ms: int | None
+    detail: str
+    arithmetic: list[Standing]
+    charges: list[Charge]
+    lease_expires: int | None
+    retried_as: UUID | None = None
+
+
+class SettledCall(msgspec.Struct, kw_only=True):
+    """A settlement to note on its call."""
+
+    id: UUID
+    outcome: str
+    used_input_tokens: int
+    used_output_tokens: int
+    used_cached_input_tokens: int
+    refunded: dict[str, int]
+    overrun: dict[str, int]
+    position: int
+    forget_key: bool
+
+
+class RenewedCall(msgspec.Struct):
+    """A lease's new end."""
+
+    id: UUID
+    lease_expires: int
+
+
+class RetriedCall(msgspec.Struct):
+    """An earlier refusal that leaves its id to the call's next decision."""
+
+    id: UUID
+    new_id: UUID
+
+
+class ClosedMinute(NamedTuple):
+    """The tallies of a minute that is over, by class."""
+
+    start: int
+    allowance: int
+    classes: dict[str, ClassTally]
+
+    def documents(self) -> list[dict[str, Any]]:
+        """One document per class."""
+        return [
+            {"workload_class": slug, **msgspec.structs.asdict(tally)}
+            for slug, tally in self.classes.items()
+        ]
+
+
+class NewRevision(NamedTuple):
+    """Terms the balances were not under before."""
+
+    terms: PoolTerms
+    changed_at: int
+
+
+class Changes(msgspec.Struct):
+    """Everything one transaction writes apart from the state itself."""
+
+    decided: list[DecidedCall] = []
+    settled: list[SettledCall] = []
+    renewed: list[RenewedCall] = []
+    retried: list[RetriedCall] = []
+    forgotten: list[UUID] = []
+    """Calls whose idempotency key is too old to count."""
+    lapsed: list[UUID] = []
+    """Calls whose lease ended without a settlement."""
+    closed: ClosedMinute | None = None
+    revision: NewRevision | None = None
+
+    @property
+    def balances_changed(self) -> bool:
+        """Whether the state after the batch differs from the one before in more than time."""
+        return bool(self.decided or self.settled or self.lapsed or self.revision)

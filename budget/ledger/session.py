@@ -1,0 +1,186 @@
+"""A writer's hold on the database: its connection, and what it remembers between batches."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from uuid import UUID
+
+import psycopg
+
+from budget.ledger import store
+from budget.ledger.admitting import admit
+from budget.ledger.balances import Balances, decode_balances
+from budget.ledger.batch import Batch, Key, fresh_balances
+from budget.ledger.clock import minute_of
+from budget.ledger.connection import connect
+from budget.ledger.errors import BudgetError, UnknownCall, UnknownPool
+from budget.ledger.operations import Admit, Answer, Operation, Settle
+from budget.ledger.rows import NewRevision
+from budget.ledger.settling import lapse, renew, settle
+from budget.ledger.submission import Submission
+from budget.ledger.terms import Policy, load_policy, load_revision
+from budget.rule.adopt import adopt
+from budget.rule.pool import advance
+from budget.rule.terms import PoolTerms
+
+
+class Session:
+    """Decides batches of one pool, each in a transaction of its own."""
+
+    def __init__(self, pool_id: int) -> None:
+        self.pool_id = pool_id
+        self._connection: psycopg.Connection | None = None
+        self._known: store.Known | None = None
+        self._policy: Policy | None = None
+
+    def decide(self, submissions: Sequence[Submission]) -> list[Answer | BudgetError]:
+        """Decide submissions in order and commit; one answer each.
+
+        1. Take the lock; read clock, policy version, newest state and the calls concerned.
+        2. Bring the balances to the present, under the policy of the present.
+        3. Let leases lapse whose end has passed.
+        4. Decide, in memory.
+        5. Append the new state, write the calls, commit.
+
+        Raises psycopg.Error when the database does not let it. Then nothing was decided,
+        unless `recover` finds the connection lost after step 4: those submissions carry
+        the number of the transaction, and the next attempt looks for it.
+        """
+        connection = self._connected()
+        reading = store.lock_and_read(
+            connection, self.pool_id, self._known, _ids(submissions), _keys(submissions)
+        )
+        terms_before = None if self._policy is None else self._policy.terms
+        policy = self._current_policy(connection, reading)
+        if policy is None:
+            self.close()
+            return [_unknown_to(submission.operation) for submission in submissions]
+        batch = self._open_batch(connection, reading, policy, terms_before)
+        answers = [_answer(batch, submission) for submission in submissions]
+        for submission in submissions:
+            submission.attempted = batch.seq
+        self._write(connection, batch, reading.state)
+        return answers
+
+    def recover(self) -> bool:
+        """Roll back after an error. False if the connection is lost, and a commit perhaps with it."""
+        if self._connection is None:
+            return False
+        with suppress(psycopg.Error):
+            self._connection.rollback()
+            if not self._connection.closed:
+                return True
+        self.close()
+        return False
+
+    def close(self) -> None:
+        """Give up the connection; the next batch makes another."""
+        if self._connection is not None:
+            with suppress(psycopg.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None:
+            self._connection = connect()
+        return self._connection
+
+    def _current_policy(
+        self, connection: psycopg.Connection, reading: store.Reading
+    ) -> Policy | None:
+        if reading.version is None:
+            self._policy = None
+        elif self._policy is None or self._policy.terms.version != reading.version:
+            self._policy = load_policy(connection.cursor(), self.pool_id)
+        return self._policy
+
+    def _open_batch(
+        self,
+        connection: psycopg.Connection,
+        reading: store.Reading,
+        policy: Policy,
+        terms_before: PoolTerms | None,
+    ) -> Batch:
+        terms = policy.terms
+        seq, balances = 1, fresh_balances(terms, reading.clock)
+        if reading.state is not None:
+            seq, balances = reading.state.seq + 1, decode_balances(reading.state.document)
+        revision = None
+        if balances.version != terms.version:
+            revision = NewRevision(terms, policy.changed_at)
+            self._adopt(connection, balances, policy, terms_before)
+        advance(terms, balances.pool, reading.clock)
+        batch = Batch(self.pool_id, seq, terms, balances, reading.calls)
+        batch.changes.revision = revision
+        batch.close_minute()
+        if batch.now >= balances.next_lapse:
+            ended, balances.lapsed_through, balances.next_lapse = store.read_lapsed(
+                connection, self.pool_id, balances.lapsed_through, batch.now
+            )
+            lapse(batch, ended)
+        return batch
+
+    def _adopt(
+        self,
+        connection: psycopg.Connection,
+        balances: Balances,
+        policy: Policy,
+        terms_before: PoolTerms | None,
+    ) -> None:
+        """Carry balances over a policy edit; those of a new pool are under it already."""
+        old = terms_before
+        if old is None or old.version != balances.version:
+            old = load_revision(connection.cursor(), self.pool_id, balances.version)
+        if old is not None:
+            balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
+        balances.version = policy.terms.version
+
+    def _write(
+        self, connection: psycopg.Connection, batch: Batch, before: store.Known | None
+    ) -> None:
+        state = None
+        if batch.changes.balances_changed:
+            state = store.NewState(
+                seq=batch.seq,
+                at=batch.now,
+                document=batch.balances.encode(),
+                kept=before is None or minute_of(before.at) != minute_of(batch.now),
+                version=batch.terms.version,
+            )
+        store.write_and_commit(connection, self.pool_id, batch.changes, state)
+        self._known = before if state is None else store.Known(*state[:3])
+
+
+def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
+    operation = submission.operation
+    try:
+        if isinstance(operation, Admit):
+            return admit(batch, operation, submission.attempted)
+        if isinstance(operation, Settle):
+            return settle(batch, operation)
+        return renew(batch, operation)
+    except BudgetError as error:
+        return error
+
+
+def _unknown_to(operation: Operation) -> BudgetError:
+    if isinstance(operation, Admit):
+        return UnknownPool(f"There is no pool {operation.request.pool!r}.")
+    return UnknownCall(f"There is no call {operation.id}.")
+
+
+def _ids(submissions: Sequence[Submission]) -> list[UUID]:
+    """Calls to look up: those to end or extend, and those that may be decided already."""
+    return [
+        submission.operation.id
+        for submission in submissions
+        if submission.attempted is not None or not isinstance(submission.operation, Admit)
+    ]
+
+
+def _keys(submissions: Sequence[Submission]) -> set[Key]:
+    keys = set()
+    for submission in submissions:
+        operation = submission.operation
+        if isinstance(operation, Admit) and operation.request.idempotency_key is not None:
+            keys.add((operation.caller.key_prefix, operation.request.idempotency_key))
+    return keys

@@ -1,0 +1,59 @@
+"""Refusals in words, for people."""
+
+from budget.rule.decision import Decision, Standing
+from budget.rule.idle import largest_calls
+from budget.rule.terms import PoolTerms
+
+
+def refusal_in_words(terms: PoolTerms, decision: Decision) -> str:
+    """One or two sentences: why the call is shed, with the numbers that decided."""
+    words = f"{_why(terms, decision)} {_when(decision)}"
+    return words.strip()
+
+
+def _why(terms: PoolTerms, decision: Decision) -> str:
+    c = decision.workload_class
+    slug = "" if c is None else terms.classes[c].slug
+    match decision.reason:
+        case "paused":
+            return f"{f'Class {slug}' if slug and not terms.paused else 'The pool'} is paused."
+        case "untagged":
+            return "The call names no workload class, and the pool sheds such calls."
+        case "deadline_unmeetable":
+            return "The deadline of the call has passed."
+        case "provider_backoff":
+            return f"The provider asked for a pause in calls of class {slug}."
+        case "never_fits" if c is not None and decision.limit is not None:
+            largest = largest_calls(terms)[c][terms.limit_index[decision.limit]]
+            return (
+                f"A call of class {slug} may cost at most {largest:.0f} of {decision.limit} "
+                "even on an idle pool."
+            )
+    numbers = next((n for n in decision.standings if n.limit == decision.limit), None)
+    return "" if numbers is None else _short(slug, decision, numbers)
+
+
+def _short(slug: str, decision: Decision, numbers: Standing) -> str:
+    cost = f"It costs {numbers.cost} of {numbers.limit}"
+    match decision.reason:
+        case "yielding":
+            spent = 100 * numbers.interactive_floors_spent
+            return f"Class {slug} yields: {spent:.0f} % of the interactive floors are spent."
+        case "ceiling":
+            left = numbers.ceiling_left or 0.0
+            return f"{cost}; the ceiling of class {slug} leaves {left:.0f}."
+        case "floor_protected":
+            kept = ", ".join(f"{part:.0f} for {owner}" for owner, part in numbers.protected.items())
+            return f"{cost}; of {numbers.available:.0f} available, floors keep {kept}."
+        case "headroom":
+            return (
+                f"{cost}; {numbers.free:.0f} are free, of which {numbers.headroom:.0f} are "
+                "headroom for stricter classes."
+            )
+    return f"{cost}; {max(0.0, numbers.available):.0f} are available."
+
+
+def _when(decision: Decision) -> str:
+    if decision.retry_after_ms is None:
+        return "It is no use trying again in time."
+    return f"Try again in {decision.retry_after_ms / 1000:.3f} s."

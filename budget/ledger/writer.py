@@ -1,0 +1,130 @@
+"""One pool's writer: a thread that decides what waits, one transaction per batch."""
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+
+import psycopg
+
+from budget import conf
+from budget.ledger.errors import BudgetError, Implausible, LedgerUnavailable
+from budget.ledger.operations import Admission, Answer, Operation, Settle
+from budget.ledger.session import Session
+from budget.ledger.submission import Submission
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 0.5
+"""Seconds between attempts on a database that does not let a batch through."""
+
+POISON = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError)
+"""Database errors that come from what is written, and would come again."""
+
+
+class Writer:
+    """Decides the operations of one pool in this process.
+
+    Every submitted operation gets exactly one answer, after its transaction has
+    committed. The thread outlives lost connections, deadlocks and bad operations.
+    """
+
+    def __init__(self, pool_id: int) -> None:
+        self.pool_id = pool_id
+        self._session = Session(pool_id)
+        self._queue: SimpleQueue[Submission | None] = SimpleQueue()
+        self._unheard: list[Submission] = []
+        """Cancellations of admissions whose callers had given up."""
+        self._thread = threading.Thread(
+            target=self._run, name=f"budget-ledger-{pool_id}", daemon=True
+        )
+        self._thread.start()
+
+    def submit(self, operation: Operation) -> Submission:
+        """Queue an operation. Raises LedgerUnavailable when too many wait already."""
+        if self._queue.qsize() >= conf.ledger_queue_size():
+            raise LedgerUnavailable("Too many operations wait for the ledger.")
+        submission = Submission(operation)
+        self._queue.put(submission)
+        return submission
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """Answer what waits, then end the thread and its connection."""
+        self._queue.put(None)
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        running = True
+        while running:
+            batch, running = self._take()
+            try:
+                self._process(batch)
+            except Exception as error:
+                logger.exception("The ledger of pool %s failed; it goes on.", self.pool_id)
+                for submission in batch:
+                    submission.deliver(_refusal(error))
+        self._session.close()
+
+    def _take(self) -> tuple[list[Submission], bool]:
+        """Everything that waits, up to a batch; False with it when the writer is to stop."""
+        batch, self._unheard = self._unheard, []
+        size = conf.ledger_batch_size()
+        try:
+            while len(batch) < size:
+                submission = self._queue.get(block=not batch)
+                if submission is None:
+                    return batch, False
+                batch.append(submission)
+        except Empty:
+            pass
+        return batch, True
+
+    def _process(self, batch: list[Submission]) -> None:
+        """Decide a batch, again and again until the database lets it or nobody waits."""
+        pause = FIRST_PAUSE
+        while batch := [s for s in batch if s.attempted is not None or not s.abandoned]:
+            try:
+                answers = self._session.decide(batch)
+            except Exception as error:
+                if self._session.recover():
+                    for submission in batch:
+                        submission.attempted = None
+                if not isinstance(error, psycopg.Error) or isinstance(error, POISON):
+                    return self._isolate(batch, error)
+                logger.warning("The ledger of pool %s tries again: %s", self.pool_id, error)
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                return self._deliver(batch, answers)
+        return None
+
+    def _isolate(self, batch: list[Submission], error: Exception) -> None:
+        """Halve a batch that cannot be written until the culprit is alone, and refuse it."""
+        if len(batch) > 1:
+            half = len(batch) // 2
+            self._process(batch[:half])
+            self._process(batch[half:])
+            return
+        logger.error("The ledger cannot decide %r.", batch[0].operation, exc_info=error)
+        batch[0].deliver(_refusal(error))
+
+    def _deliver(
+        self, batch: Sequence[Submission], answers: Sequence[Answer | BudgetError]
+    ) -> None:
+        for submission, answer in zip(batch, answers, strict=True):
+            if submission.deliver(answer):
+                continue
+            if isinstance(answer, Admission) and answer.admitted and not answer.replayed:
+                cancelled = Settle(id=answer.id, outcome="cancelled", forget_key=True)
+                self._unheard.append(Submission(cancelled))
+
+
+def _refusal(error: Exception) -> Exception:
+    """What the caller of an operation that cannot be decided is told."""
+    if isinstance(error, psycopg.DataError | UnicodeError):
+        return Implausible("request", "holds something the database cannot store.")
+    if isinstance(error, psycopg.Error):
+        return LedgerUnavailable("The ledger cannot write.")
+    return error

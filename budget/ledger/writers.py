@@ -1,0 +1,55 @@
+"""The writers of this process: one per pool, started by its first operation."""
+
+import atexit
+import os
+import threading
+
+from budget import conf
+from budget.ledger.operations import Answer, Operation
+from budget.ledger.submission import Submission
+from budget.ledger.writer import Writer
+
+_writers: dict[int, Writer] = {}
+_guard = threading.Lock()
+_of_parents: list[Writer] = []
+"""A forked child keeps its parent's writers, threadless, so that it closes none of them."""
+
+
+def submit(pool_id: int, operation: Operation) -> Submission:
+    """Queue an operation with the pool's writer. Raises LedgerUnavailable when it is full."""
+    return _writer(pool_id).submit(operation)
+
+
+def answer_of(submission: Submission) -> Answer:
+    """Wait for an answer. Raises what it was refused with, or LedgerUnavailable."""
+    return submission.wait(conf.ledger_wait_seconds())
+
+
+def stop_writers() -> None:
+    """End every writer of this process once it has answered what waits; new ones may start."""
+    with _guard:
+        writers = list(_writers.values())
+        _writers.clear()
+    for writer in writers:
+        writer.stop()
+
+
+def _writer(pool_id: int) -> Writer:
+    writer = _writers.get(pool_id)
+    if writer is None:
+        with _guard:
+            writer = _writers.get(pool_id)
+            if writer is None:
+                writer = _writers[pool_id] = Writer(pool_id)
+    return writer
+
+
+def _start_afresh() -> None:
+    global _guard
+    _guard = threading.Lock()
+    _of_parents.extend(_writers.values())
+    _writers.clear()
+
+
+os.register_at_fork(after_in_child=_start_afresh)
+atexit.register(stop_writers)

@@ -1,0 +1,320 @@
+"""The verbs of the budget: whatever decides on, ends or looks at calls goes through here.
+
+The REST API adds HTTP to these and nothing else; code in this process may call them
+directly. They commit on their own connection, whatever transaction the caller is in.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from budget.ledger import pools
+from budget.ledger.calls import explanation
+from budget.ledger.errors import (
+    BudgetError,
+    Forbidden,
+    Implausible,
+    Shed,
+    UnknownCall,
+    UnknownPool,
+)
+from budget.ledger.ids import new_id, pool_of
+from budget.ledger.operations import (
+    IN_PROCESS,
+    MAX_EXTENSION_MS,
+    OUTCOMES,
+    Admission,
+    AdmissionRequest,
+    Admit,
+    Caller,
+    Outcome,
+    Renew,
+    Renewed,
+    Settle,
+    Settled,
+    check_request,
+    check_tokens,
+)
+from budget.ledger.submission import Submission
+from budget.ledger.usage import minutes
+from budget.ledger.view import look
+from budget.ledger.writers import answer_of, submit
+from budget.rule.floors import effective_floors
+from budget.rule.strategies import splits
+
+logger = logging.getLogger(__name__)
+
+
+class OpenCall:
+    """An admitted call while it is under way; tell it what the call used."""
+
+    def __init__(self, admission: Admission, input_tokens: int, output_tokens: int) -> None:
+        self.admission = admission
+        self._settle = Settle(
+            id=admission.id,
+            outcome="succeeded",
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+        )
+        self._recorded = False
+
+    def settle(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cached_input_tokens: int = 0,
+        outcome: Outcome = "succeeded",
+    ) -> None:
+        """Record what the call used; it is settled when the `with` block ends."""
+        self._settle = _settle(
+            self.admission.id, outcome, input_tokens, output_tokens, cached_input_tokens
+        )
+        self._recorded = True
+
+    def finish(self, failed: bool) -> None:
+        """Settle what was recorded, or the estimate. Called once, when the block ends.
+
+        A settlement that cannot be made is only logged: the call itself is done, and its
+        lease will run out at the estimate.
+        """
+        if failed and not self._recorded:
+            self._settle.outcome = "failed"
+        try:
+            _ask(self._settle)
+        except BudgetError as error:
+            logger.warning("Call %s was not settled: %s", self.admission.id, error)
+
+
+@contextmanager
+def admission(
+    pool: str,
+    workload_class: str | None,
+    input_tokens: int,
+    output_tokens: int,
+    deadline_ms: int | None = None,
+    source: str = "",
+    tags: dict[str, str] | None = None,
+) -> Iterator[OpenCall]:
+    """Admit a call for the length of a `with` block, and settle it at the end.
+
+    Raises Shed when it is refused. An exception inside the block settles the call as
+    failed, at the estimate unless `settle` recorded something.
+    """
+    decided = admit(
+        AdmissionRequest(
+            pool=pool,
+            workload_class=workload_class,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            deadline_ms=deadline_ms,
+            source=source,
+            tags=tags or {},
+        )
+    )
+    if not decided.admitted:
+        raise Shed(decided)
+    call = OpenCall(decided, input_tokens, output_tokens)
+    try:
+        yield call
+    except BaseException:
+        call.finish(failed=True)
+        raise
+    call.finish(failed=False)
+
+
+def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
+    """Decide on one call.
+
+    Raises Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
+    A refusal is no error but an Admission that is not `admitted`.
+    """
+    try:
+        return _wait(_offer(request, caller))
+    except UnknownPool:
+        if not _made_again(request.pool):
+            raise
+        return _wait(_offer(request, caller))
+
+
+def admit_many(
+    requests: Sequence[AdmissionRequest], caller: Caller = IN_PROCESS
+) -> list[Admission | BudgetError]:
+    """Decide on many calls at once, each as if it came alone; errors are returned, not raised."""
+    offers = [_offer_or_error(request, caller) for request in requests]
+    return [_wait_or_error(offer) for offer in offers]
+
+
+def settle(
+    admission_id: UUID,
+    outcome: Outcome,
+    input_tokens: int = 0,
+    output_tokens: int = 0,
+    cached_input_tokens: int = 0,
+    caller: Caller = IN_PROCESS,
+) -> Settled:
+    """Replace a call's estimate by what it used. The same again changes nothing.
+
+    Raises Implausible, UnknownCall, CallWasShed, AlreadySettled, LedgerUnavailable.
+    """
+    operation = _settle(admission_id, outcome, input_tokens, output_tokens, cached_input_tokens)
+    operation.key_prefix = caller.key_prefix
+    settled = _ask(operation)
+    assert isinstance(settled, Settled), "the answer to a Settle"
+    return settled
+
+
+def cancel(admission_id: UUID, caller: Caller = IN_PROCESS) -> Settled:
+    """Give back everything a call was charged: it never left. Raises as `settle` does."""
+    return settle(admission_id, "cancelled", caller=caller)
+
+
+def renew(admission_id: UUID, extend_ms: int, caller: Caller = IN_PROCESS) -> Renewed:
+    """Move the end of a call's lease by so many milliseconds.
+
+    Raises Implausible, UnknownCall, CallWasShed, AlreadySettled, LedgerUnavailable.
+    """
+    if type(extend_ms) is not int or not 1 <= extend_ms <= MAX_EXTENSION_MS:
+        raise Implausible("extend_ms", f"must be a whole number from 1 to {MAX_EXTENSION_MS}.")
+    operation = Renew(id=admission_id, extend_ms=extend_ms, key_prefix=caller.key_prefix)
+    renewed = _ask(operation)
+    assert isinstance(renewed, Renewed), "the answer to a Renew"
+    return renewed
+
+
+def explain(admission_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
+    """The decision on a call with its arithmetic, its state, and what it used.
+
+    Raises UnknownCall.
+    """
+    return explanation(admission_id, caller.key_prefix)
+
+
+def pool_view(slug: str) -> dict[str, Any]:
+    """What is left of a pool now, and each class's floor on it. Raises UnknownPool."""
+    terms, balances = look(_existing_pool(slug))
+    limits = []
+    for split, level in zip(splits(terms), balances.pool.levels, strict=True):
+        available = level.available(split)
+        unspent = level.unspent(split)
+        effective = effective_floors(terms.tiers, unspent, available)
+        limits.append(
+            {
+                "unit": split.terms.unit,
+                "algorithm": split.terms.algorithm,
+                "amount": split.terms.amount,
+                "capacity": split.terms.capacity,
+                "available": available,
+                "floors": {
+                    member.slug: {
+                        "share_percent": 100 * split.shares[c],
+                        "unspent": unspent[c],
+                        "effective": effective[c],
+                    }
+                    for c, member in enumerate(terms.classes)
+                },
+            }
+        )
+    classes = {
+        member.slug: {
+            "paused": member.paused,
+            "state": "paused" if member.paused or terms.paused else "open",
+            "depth": 0,
+            "oldest_wait_seconds": None,
+            "expected_wait_seconds": None,
+        }
+        for member in terms.classes
+    }
+    return {
+        "slug": terms.slug,
+        "mode": terms.mode,
+        "paused": terms.paused,
+        "policy_version": terms.version,
+        "limits": limits,
+        "classes": classes,
+    }
+
+
+def usage(
+    pool: str, start: datetime, end: datetime, workload_class: str | None = None
+) -> list[dict[str, Any]]:
+    """What each class did in each minute that overlaps `start` to `end`, the open one too.
+
+    `utilisation_percent` is what the class took of the leading limit, net of refunds, in
+    percent of what that limit allows the whole pool in a minute; `shed_rate` is the part
+    of its calls that were shed, 0 to 1. Either is None where it would divide by nothing.
+    Raises UnknownPool.
+    """
+    return minutes(_existing_pool(pool), start, end, workload_class)
+
+
+def _existing_pool(slug: str) -> int:
+    pools.forget(slug)
+    return pools.pool_id(slug)
+
+
+def _offer(request: AdmissionRequest, caller: Caller) -> Submission:
+    check_request(request)
+    if caller.pools is not None and request.pool not in caller.pools:
+        raise Forbidden(f"This key may not use the pool {request.pool!r}.")
+    pool_id = pools.pool_id(request.pool)
+    return submit(pool_id, Admit(id=new_id(pool_id), request=request, caller=caller))
+
+
+def _wait(submission: Submission) -> Admission:
+    answer = answer_of(submission)
+    assert isinstance(answer, Admission), "the answer to an Admit"
+    return answer
+
+
+def _offer_or_error(request: AdmissionRequest, caller: Caller) -> Submission | BudgetError:
+    try:
+        return _offer(request, caller)
+    except BudgetError as error:
+        return error
+
+
+def _wait_or_error(offer: Submission | BudgetError) -> Admission | BudgetError:
+    if isinstance(offer, BudgetError):
+        return offer
+    try:
+        return _wait(offer)
+    except BudgetError as error:
+        return error
+
+
+def _made_again(slug: str) -> bool:
+    """Whether the pool of that slug was deleted and made anew since we looked it up."""
+    before = pools.pool_id(slug)
+    pools.forget(slug)
+    return pools.pool_id(slug) != before
+
+
+def _settle(
+    admission_id: UUID,
+    outcome: Outcome,
+    input_tokens: int,
+    output_tokens: int,
+    cached_input_tokens: int,
+) -> Settle:
+    if outcome not in OUTCOMES:
+        raise Implausible("outcome", f"must be one of {', '.join(OUTCOMES)}.")
+    check_tokens("input_tokens", input_tokens)
+    check_tokens("output_tokens", output_tokens)
+    check_tokens("cached_input_tokens", cached_input_tokens)
+    return Settle(
+        id=admission_id,
+        outcome=outcome,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cached_input_tokens=cached_input_tokens,
+    )
+
+
+def _ask(operation: Settle | Renew) -> object:
+    pool_id = pool_of(operation.id)
+    if not pools.exists(pool_id):
+        raise UnknownCall(f"There is no call {operation.id}.")
+    return answer_of(submit(pool_id, operation))
