@@ -3,7 +3,7 @@
 from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
 from budget.models.call import Call
 from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
-from budget.models.pool import Limit, Pool
+from budget.models.pool import Limit, PolicyHistory, Pool
 from budget.models.usage import UsageMinute
 from budget.models.workload import Reservation, WorkloadClass
 
@@ -13,6 +13,7 @@ __all__ = [
     "ApiKeyPool",
     "Call",
     "Limit",
+    "PolicyHistory",
     "PolicyRevision",
     "PolicyVersion",
     "Pool",

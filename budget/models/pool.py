@@ -94,6 +94,16 @@ class Pool(Checked):
         }
 
 
+class PolicyHistory(Pool):
+    """Stands for the history of all policy tables in the admin; it has no rows of its own."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ("view",)
+        verbose_name = "policy history"
+        verbose_name_plural = "policy history"
+
+
 @remember()
 class Limit(Checked):
     """One of a pool's ceilings."""

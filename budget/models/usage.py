@@ -43,6 +43,7 @@ class UsageMinute(models.Model):
                 fields=["pool_id", "workload_class", "minute"], name="budget_one_usage_minute"
             ),
         ]
+        indexes = [models.Index(fields=["minute"], name="budget_usage_by_minute")]
 
     def __str__(self) -> str:
         return f"{self.workload_class} {self.minute:%Y-%m-%d %H:%M}"

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
 from django.db import models
 
 from budget.models.choices import Tier, Unavailable
@@ -25,13 +26,17 @@ MAX_QUEUE = 1_000_000_000
 LEAST_WEIGHT = Decimal("0.01")
 LEAST_PERCENT = Decimal("0.01")
 
+not_shed = RegexValidator("^shed$", "`shed` means no class in policy files.", inverse_match=True)
+
 
 @remember()
 class WorkloadClass(Checked):
     """The tag on every call: which deadline its answer has."""
 
     slug = models.SlugField(
-        unique=True, help_text="How calls name the class; fixed once created. Example: adjuster."
+        unique=True,
+        validators=[not_shed],
+        help_text="How calls name the class; fixed once created. Example: adjuster.",
     )
     tier = models.CharField(
         max_length=20, choices=Tier, help_text="Looser tiers are shed first. Example: interactive."

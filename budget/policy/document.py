@@ -71,8 +71,10 @@ class PoolRows:
 
     def place_of(self, owner: str, field_name: str) -> Tree:
         """Where a fault of the class `owner`, or of the whole pool, is best mended."""
-        row = self.reservations.get(owner, self.pool)
-        return row.given.get(field_name, row.place)
+        if owner in self.reservations:
+            row = self.reservations[owner]
+            return row.given.get(field_name, row.place)
+        return self.pool.given.get("reservations", self.pool.place)
 
 
 @dataclass
@@ -114,10 +116,7 @@ class Reading:
         return document
 
     def _class(self, slug: str, tree: Tree) -> Row:
-        row = self._row(WorkloadClass(slug=slug), tree, CLASS_FIELDS)
-        if slug == NO_CLASS:
-            self._fault(tree, f"`{NO_CLASS}` is what `untagged` says for no class. Rename it.")
-        return row
+        return self._row(WorkloadClass(slug=slug), tree, CLASS_FIELDS)
 
     def _pool(self, slug: str, tree: Tree) -> PoolRows:
         extra = ["untagged", "strategy", "limits", "reservations"]
@@ -177,8 +176,10 @@ class Reading:
             row.instance.clean_fields(exclude=others)
         except ValidationError as error:
             for name, messages in error.message_dict.items():
+                missing = places[name] is row.place and name != "slug"
                 for message in messages:
-                    self._fault(places[name], _mended(row.instance, name, message), name)
+                    advice = _mended(row.instance, name, message)
+                    self._fault(places[name], advice, name if missing else "")
 
     def _known(self, tree: Tree, names: Any) -> dict[str, Tree]:
         known = {}
@@ -199,8 +200,7 @@ class Reading:
             self.faults += error.faults
 
     def _fault(self, place: Tree, message: str, name: str = "") -> None:
-        inside = name in ("", "slug") or place.path.endswith(name)
-        path = place.path if inside else f"{place.path}.{name}"
+        path = f"{place.path}.{name}" if name else place.path
         self.faults.append(Fault(place.line, path, message))
 
 

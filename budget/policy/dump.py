@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from django.db import models
 
-from budget.models import Pool, WorkloadClass
+from budget.models import Limit, Pool, WorkloadClass
 from budget.policy.document import (
     CLASS_FIELDS,
     LIMIT_FIELDS,
@@ -16,6 +16,9 @@ from budget.policy.document import (
     RESERVATION_FIELDS,
 )
 from budget.rule.terms import TIERS
+
+UNUSED = {"gauge": ("per_seconds", "burst_percent"), "sliding_window": ("burst_percent",)}
+"""Fields that an algorithm ignores."""
 
 
 class Flow(dict[str, Any]):
@@ -65,13 +68,25 @@ def _pool(pool: Pool, classes: Iterable[WorkloadClass]) -> dict[str, Any]:
         **_fields(pool, POOL_FIELDS),
         "untagged": pool.untagged_class.slug if pool.untagged_class else NO_CLASS,
         "strategy": strategies["interactive"] if same else Flow(strategies),
-        "limits": [_fields(limit, LIMIT_FIELDS) for limit in pool.limits.all()],
+        "limits": [_limit(limit) for limit in pool.limits.all()],
         "reservations": {
             row.slug: _fields(reservations[row.pk], RESERVATION_FIELDS)
             for row in classes
             if row.pk in reservations
         },
     }
+
+
+def _limit(row: Limit) -> Flow:
+    """A limit without the defaults that its algorithm doesn't use."""
+    unused = UNUSED.get(row.algorithm, ())
+    return Flow(
+        {
+            name: value
+            for name, value in _fields(row, LIMIT_FIELDS).items()
+            if name not in unused or value != row._meta.get_field(name).get_default()
+        }
+    )
 
 
 def _fields(row: models.Model, fields: Mapping[str, Any]) -> Flow:

@@ -8,9 +8,9 @@ from django.db import transaction
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.policy import rows
 from budget.policy.document import NO_CLASS, Document, PoolRows, Row
-from budget.policy.rows import Kind, Slugs
+from budget.policy.history import entries, high_water, told
+from budget.policy.rows import Kind
 from budget.policy.stored import hold_policy, new_problems, stored_problems
-from budget.policy.words import differences, summary
 from budget.policy.yaml_tree import Fault, PolicyFileError, Tree
 
 STATE = frozenset({"paused"})
@@ -26,22 +26,22 @@ def load(document: Document, dry_run: bool = False) -> list[str]:
 
     Returns the differences in words. Raises `PolicyFileError`, nothing written.
     """
-    loading = Loading()
     with transaction.atomic():
         hold_policy()
         before = stored_problems()
-        loading.apply(document)
+        since = high_water()
+        Loading().apply(document)
         _check(document, {slug: before[slug] for slug in before if slug not in document.pools})
+        report = told(entries(since()))
         if dry_run:
             transaction.set_rollback(True)
-    return loading.report
+    return report
 
 
 class Loading:
-    """One load under way, with what it did in words."""
+    """One load under way."""
 
     def __init__(self) -> None:
-        self.report: list[str] = []
         self.classes: dict[str, WorkloadClass] = {}
 
     def apply(self, document: Document) -> None:
@@ -75,41 +75,22 @@ class Loading:
             stored = reservations.pop(owner, None)
             owner_class = self.classes[owner]
             self._write(rows.RESERVATION, stored, row, pool=pool, workload_class=owner_class)
-        for kind, extra in ((rows.LIMIT, limits), (rows.RESERVATION, reservations)):
-            for stored in extra.values():
-                self._remove(kind, stored)
+        for left_out in (*limits.values(), *reservations.values()):
+            left_out.delete()
 
     def _write(self, kind: Kind, stored: Any, row: Row, **related: Any) -> Any:
-        """Save the row of the file over the stored one, if they differ, and report it."""
-        wanted = row.instance
+        """Save the row of the file over the stored one, if they differ."""
         for name, value in related.items():
-            setattr(wanted, name, value)
+            setattr(row.instance, name, value)
         if stored is None:
-            wanted.save()
-            slugs = self._slugs()
-            self.report.append(
-                f"{slugs.title(kind, wanted)} added: "
-                f"{summary(slugs.values(kind, wanted), kind.words)}"
-            )
-            return wanted
-        slugs = self._slugs()
-        before = slugs.values(kind, stored)
-        for name in kind.words:
-            if name not in STATE or name in row.given:
-                setattr(stored, name, getattr(wanted, name))
-        phrases = differences(before, slugs.values(kind, stored), kind.words)
-        if phrases:
+            row.instance.save()
+            return row.instance
+        edited = [name for name in kind.words if name not in STATE or name in row.given]
+        if any(getattr(stored, name) != getattr(row.instance, name) for name in edited):
+            for name in edited:
+                setattr(stored, name, getattr(row.instance, name))
             stored.save()
-            self.report += [f"{slugs.title(kind, stored)}: {phrase}" for phrase in phrases]
         return stored
-
-    def _remove(self, kind: Kind, stored: Any) -> None:
-        self.report.append(f"{self._slugs().title(kind, stored)} removed")
-        stored.delete()
-
-    def _slugs(self) -> Slugs:
-        classes = {row.pk: slug for slug, row in self.classes.items()}
-        return Slugs(dict(Pool.objects.values_list("pk", "slug")), classes)
 
 
 def _references(pool: PoolRows) -> Iterator[tuple[str, Tree]]:

@@ -1,35 +1,54 @@
 """Rows of policy tables, and events about them, as plain values with a name."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import models
 
-from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
+from budget.models import (
+    ApiKey,
+    ApiKeyClass,
+    ApiKeyPool,
+    Limit,
+    Pool,
+    Reservation,
+    WorkloadClass,
+)
 from budget.policy import words
 
 
-class Kind(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Kind:
     """One policy table: what a row of it is called and which fields an owner edits."""
 
     model: type[models.Model]
-    noun: str
     words: Mapping[str, words.Wording]
+    named: frozenset[str] = frozenset()
+    """Fields that the title tells already."""
 
     @property
     def events(self) -> Any:
         """The event model that remembers its rows."""
         return self.model.pgh_event_model  # type: ignore[attr-defined]
 
+    @property
+    def label(self) -> str:
+        """How forms and addresses refer to the table."""
+        return str(self.model._meta.model_name)
 
-POOL = Kind(Pool, "pool", words.POOL)
-LIMIT = Kind(Limit, "limit", words.LIMIT)
-WORKLOAD_CLASS = Kind(WorkloadClass, "class", words.WORKLOAD_CLASS)
-RESERVATION = Kind(Reservation, "reservation", words.RESERVATION)
-API_KEY = Kind(ApiKey, "API key", words.API_KEY)
+
+POOL = Kind(Pool, words.POOL)
+LIMIT = Kind(Limit, words.LIMIT, frozenset({"unit", "algorithm"}))
+WORKLOAD_CLASS = Kind(WorkloadClass, words.WORKLOAD_CLASS)
+RESERVATION = Kind(Reservation, words.RESERVATION)
+API_KEY = Kind(ApiKey, words.API_KEY, frozenset({"name"}))
+KEY_CLASS = Kind(ApiKeyClass, {})
+KEY_POOL = Kind(ApiKeyPool, {})
 
 POLICY = (WORKLOAD_CLASS, POOL, LIMIT, RESERVATION)
 """The tables a policy consists of, referred-to ones first."""
+ALL = (*POLICY, API_KEY, KEY_CLASS, KEY_POOL)
 
 
 class Slugs(NamedTuple):
@@ -50,12 +69,23 @@ class Slugs(NamedTuple):
 
     def title(self, kind: Kind, row: Any) -> str:
         """What a row or an event about it is called: `pool claims, limit requests/gauge`."""
-        if kind is LIMIT:
-            return f"pool {self.pools.get(row.pool_id)}, limit {row.unit}/{row.algorithm}"
-        if kind is RESERVATION:
-            owner = self.classes.get(row.workload_class_id)
-            return f"pool {self.pools.get(row.pool_id)}, reservation of {owner}"
-        return f"{kind.noun} {row.slug if hasattr(row, 'slug') else row.name}"
+        match kind.label:
+            case "limit":
+                return f"pool {self.pools.get(row.pool_id)}, limit {row.unit}/{row.algorithm}"
+            case "reservation":
+                owner = self.classes.get(row.workload_class_id)
+                return f"pool {self.pools.get(row.pool_id)}, reservation of {owner}"
+            case "apikey":
+                return f"API key {row.name}"
+            case "apikeyclass":
+                slug = self.classes.get(row.workloadclass_id)
+                return f"API key {row.apikey_id.partition('.')[0]}…, right to class {slug}"
+            case "apikeypool":
+                slug = self.pools.get(row.pool_id)
+                return f"API key {row.apikey_id.partition('.')[0]}…, right to pool {slug}"
+            case "pool":
+                return f"pool {row.slug}"
+        return f"class {row.slug}"
 
     def values(self, kind: Kind, row: Any) -> dict[str, Any]:
         """The edited fields of a row or an event, related classes by their slug."""
@@ -65,3 +95,12 @@ class Slugs(NamedTuple):
             else getattr(row, field)
             for field in kind.words
         }
+
+    def summary(self, kind: Kind, row: Any) -> str:
+        """What a row says beyond its title and the defaults, in one line."""
+        values = {
+            field: value
+            for field, value in self.values(kind, row).items()
+            if field not in kind.named and value != kind.model._meta.get_field(field).get_default()
+        }
+        return words.summary(values, kind.words)

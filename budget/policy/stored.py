@@ -7,30 +7,40 @@ from budget.models.terms import pool_terms
 from budget.rule.checks import Problem, problems
 from budget.rule.terms import PoolTerms
 
+Problems = dict[str, list[Problem]]
+"""By slug of the pool."""
 
-def stored_terms(pool: Pool) -> PoolTerms:
-    """The terms of one pool as the ledger would read them now."""
+
+def stored_terms(pool: Pool, edited: WorkloadClass | None = None) -> PoolTerms:
+    """The terms of one pool as the ledger would read them now, or with a class as edited."""
     version = PolicyVersion.objects.filter(pool_id=pool.pk).values_list("version", flat=True)
     return pool_terms(
         pool,
         Limit.objects.filter(pool=pool),
         Reservation.objects.filter(pool=pool).select_related("workload_class"),
-        WorkloadClass.objects.all(),
+        _classes(edited),
         version=version.first() or 0,
     )
 
 
-def stored_problems() -> dict[str, list[Problem]]:
+def _classes(edited: WorkloadClass | None) -> list[WorkloadClass]:
+    if edited is None:
+        return list(WorkloadClass.objects.all())
+    return [*WorkloadClass.objects.exclude(pk=edited.pk), edited]
+
+
+def stored_problems(edited: WorkloadClass | None = None) -> Problems:
     """What is wrong with each pool, by its slug; pools without a problem too."""
     pools = Pool.objects.select_related("untagged_class")
-    return {pool.slug: problems(stored_terms(pool)) for pool in pools}
+    return {pool.slug: problems(stored_terms(pool, edited)) for pool in pools}
 
 
-def new_problems(before: dict[str, list[Problem]]) -> dict[str, list[Problem]]:
-    """What is wrong now and wasn't in `before`, by pool slug."""
+def new_problems(before: Problems, now: Problems | None = None) -> Problems:
+    """What is wrong now and wasn't in `before`; pools without a new problem left out."""
+    now = stored_problems() if now is None else now
     found = {
-        slug: [problem for problem in now if problem not in before.get(slug, [])]
-        for slug, now in stored_problems().items()
+        slug: [problem for problem in faults if problem not in before.get(slug, [])]
+        for slug, faults in now.items()
     }
     return {slug: faults for slug, faults in found.items() if faults}
 

@@ -42,11 +42,8 @@ class Tree(NamedTuple):
 
     node: yaml.Node
     path: str
-
-    @property
-    def line(self) -> int:
-        """Line of its first character, from 1."""
-        return self.node.start_mark.line + 1
+    line: int
+    """Where its name stands, from 1."""
 
     def fault(self, message: str) -> PolicyFileError:
         """An error at this place."""
@@ -60,7 +57,7 @@ class Tree(NamedTuple):
             raise self.fault(f"Expected names with values, found {self._kind}.")
         for key, value in self.node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
-            yield name, Tree(value, f"{self.path}.{name}".lstrip("."))
+            yield name, Tree(value, f"{self.path}.{name}".lstrip("."), _line(key))
 
     def items(self) -> Iterator["Tree"]:
         """Members of a list; a missing value is an empty list."""
@@ -69,7 +66,7 @@ class Tree(NamedTuple):
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.fault(f"Expected a list, found {self._kind}.")
         for position, value in enumerate(self.node.value):
-            yield Tree(value, f"{self.path}[{position}]")
+            yield Tree(value, f"{self.path}[{position}]", _line(value))
 
     @property
     def is_null(self) -> bool:
@@ -131,10 +128,15 @@ def read_tree(data: bytes) -> Tree:
         raise PolicyFileError([_syntax_fault(error)]) from None
     if node is None or not isinstance(node, yaml.MappingNode):
         raise _at(1, "Expected `workload_classes:` and `pools:`, found no policy.")
-    duplicates = list(_duplicates(Tree(node, "")))
+    root = Tree(node, "", 1)
+    duplicates = list(_duplicates(root))
     if duplicates:
         raise PolicyFileError(duplicates)
-    return Tree(node, "")
+    return root
+
+
+def _line(node: yaml.Node | yaml.Event) -> int:
+    return int(node.start_mark.line) + 1
 
 
 def _decode(data: bytes) -> str:
@@ -150,7 +152,7 @@ def _decode(data: bytes) -> str:
 def _refuse_surprises(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = event.start_mark.line + 1
+        line = _line(event)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -169,12 +171,11 @@ def _duplicates(tree: Tree) -> Iterator[Fault]:
             yield from _duplicates(item)
     elif tree.is_mapping:
         first: dict[str, int] = {}
-        for (name, value), (key, _) in zip(tree.entries(), tree.node.value, strict=True):
-            line = key.start_mark.line + 1
+        for name, value in tree.entries():
             if name in first:
                 message = f"Given twice, first on line {first[name]}. Keep one of the two."
-                yield Fault(line, value.path, message)
-            first.setdefault(name, line)
+                yield Fault(value.line, value.path, message)
+            first.setdefault(name, value.line)
             yield from _duplicates(value)
 
 
