@@ -1,0 +1,166 @@
+"""What only a real server shows: bodies on the wire, connections, many callers at once."""
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+
+from budget.models import Call, Pool
+from claims_demo.processes import web
+from tests.api.conftest import ADMISSIONS, CALL, Caller
+
+pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+
+HOST = "127.0.0.1"
+
+
+@pytest.fixture
+def port(caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Granian on the test database."""
+    database = connection.settings_dict
+    monkeypatch.setenv(
+        "DATABASE_URL",
+        f"postgresql://{database['USER']}:{database['PASSWORD']}"
+        f"@{quote(database['HOST'], safe='')}:{database['PORT']}/{database['NAME']}",
+    )
+    port = free_port()
+    with web(HOST, port, tmp_path / "web.log"):
+        yield port
+
+
+def test_admissions_share_a_connection(port: int, caller: Caller) -> None:
+    kept = HTTPConnection(HOST, port)
+    for _ in range(3):
+        answer = post(kept, caller)
+        assert answer.status == 201
+        assert not answer.will_close
+    kept.close()
+
+
+def test_a_refused_body_is_not_waited_for(port: int, caller: Caller) -> None:
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(head(caller, "Content-Length: 10000000"))
+
+        assert b"413" in line.recv(4096).split(b"\r\n")[0]
+
+
+def test_ten_megabytes_are_refused_on_the_wire(port: int, caller: Caller) -> None:
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(head(caller, "Content-Length: 10000000"))
+        with contextlib.suppress(OSError):
+            line.sendall(b" " * 10_000_000)
+
+        assert b"413" in line.recv(4096).split(b"\r\n")[0]
+
+
+def test_a_body_in_chunks_is_told_to_have_a_length(port: int, caller: Caller) -> None:
+    kept = HTTPConnection(HOST, port)
+    kept.request(
+        "POST", ADMISSIONS, iter([json.dumps(CALL).encode()]), headers(caller), encode_chunked=True
+    )
+    answer = kept.getresponse()
+
+    assert answer.status == 411
+    assert "Content-Length" in json.load(answer)["detail"]
+    kept.close()
+
+
+def test_a_body_that_breaks_off_decides_nothing(port: int, caller: Caller) -> None:
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(head(caller, "Content-Length: 1000") + b'{"pool": "claims"')
+        line.shutdown(socket.SHUT_WR)
+        line.recv(4096)
+
+    assert answers(port)
+    assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize("length", ["-1", "ten", "1e3"])
+def test_a_length_that_is_none_is_refused(length: str, port: int, caller: Caller) -> None:
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(head(caller, f"Content-Length: {length}") + json.dumps(CALL).encode())
+        status = line.recv(4096).split(b" ")[1]
+
+    assert status in (b"400", b"411")
+    assert answers(port)
+
+
+def test_a_head_request_has_no_body(port: int, caller: Caller) -> None:
+    kept = HTTPConnection(HOST, port)
+    kept.request("HEAD", "/api/v1/pools/claims", headers=headers(caller))
+    answer = kept.getresponse()
+
+    assert answer.status == 200
+    assert answer.read() == b""
+    kept.close()
+
+
+def test_callers_at_once_never_get_more_than_there_is(
+    port: int, caller: Caller, small_pool: Pool
+) -> None:
+    call = CALL | {"pool": "small", "input_tokens": 100, "output_tokens": 30}
+
+    def admit(_: int) -> int:
+        own = HTTPConnection(HOST, port)
+        try:
+            return post(own, caller, call).status
+        finally:
+            own.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        statuses = list(threads.map(admit, range(16)))
+
+    assert sorted(statuses) == [201] * 4 + [429] * 12
+
+
+def test_refusals_are_not_logged_as_faults(port: int, caller: Caller, tmp_path: Path) -> None:
+    kept = HTTPConnection(HOST, port)
+
+    assert post(kept, caller, CALL | {"workload_class": None}).status == 429
+    assert post(kept, caller, CALL | {"pool": "nowhere"}).status == 404
+    kept.close()
+
+    log = (tmp_path / "web.log").read_text()
+    assert "Not Found: /api/v1/admissions" in log
+    assert "Too Many Requests" not in log
+
+
+def post(kept: HTTPConnection, caller: Caller, body: object = CALL) -> HTTPResponse:
+    kept.request("POST", ADMISSIONS, json.dumps(body), headers(caller))
+    answer = kept.getresponse()
+    answer.read()
+    return answer
+
+
+def headers(caller: Caller) -> dict[str, str]:
+    return {"Authorization": f"Api-Key {caller.key}", "Content-Type": "application/json"}
+
+
+def head(caller: Caller, *lines: str) -> bytes:
+    """A raw request up to its body."""
+    sent = [f"POST {ADMISSIONS} HTTP/1.1", f"Host: {HOST}", *lines]
+    sent += [f"{name}: {value}" for name, value in headers(caller).items()]
+    return "\r\n".join([*sent, "", ""]).encode()
+
+
+def answers(port: int) -> bool:
+    """Whether the server still lives."""
+    kept = HTTPConnection(HOST, port)
+    kept.request("GET", "/healthz")
+    try:
+        return kept.getresponse().status == 200
+    finally:
+        kept.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
