@@ -38,14 +38,27 @@ def prepare(host: str) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
 
 
+def require_free(host: str, port: int) -> None:
+    """Raises ProcessFailed when something listens on the port already."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ProcessFailed(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
+            ) from error
+
+
 @contextlib.contextmanager
 def web(host: str, port: int, log: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the web process while the block runs, and enters the block once it answers.
 
     Its output goes to `log`, or where this process's goes. Raises ProcessFailed when the
-    port is taken or the process ends early.
+    port is taken, or the process ends early or doesn't answer in time.
     """
-    _require_free(host, port)
+    require_free(host, port)
     with contextlib.ExitStack() as stack:
         output = stack.enter_context(log.open("ab")) if log else None
         process = _start_web(host, port, output)
@@ -91,18 +104,6 @@ def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Pop
     return subprocess.Popen(
         command, stdout=output, stderr=output, env=environment, start_new_session=True
     )
-
-
-def _require_free(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise ProcessFailed(
-                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
-            ) from error
 
 
 def _wait_until_ready(

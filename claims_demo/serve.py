@@ -5,11 +5,12 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 
-from claims_demo.processes import ProcessFailed, end_on_signals, prepare, web
+from claims_demo.processes import ProcessFailed, end_on_signals, prepare, require_free, web
 
 
 def serve(host: str, port: int) -> int:
     """Migrates, serves, and returns the exit code of the web process if it ends by itself."""
+    require_free(host, port)
     prepare(host)
     with web(host, port) as process:
         print(f"Serving on http://{host}:{port}/ (Ctrl-C stops)", flush=True)
