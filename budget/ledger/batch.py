@@ -74,9 +74,7 @@ class Batch:
         if start <= minute.start:
             return
         if minute.classes:
-            self.changes.closed = ClosedMinute(
-                minute.start, allowance(self.terms), minute.classes
-            )
+            self.changes.closed = ClosedMinute(minute.start, allowance(self.terms), minute.classes)
         self.balances.minute = OpenMinute(start)
 
 

@@ -62,7 +62,7 @@ class Session:
         return answers
 
     def recover(self) -> bool:
-        """Roll back after an error. False if the connection is lost, and a commit perhaps with it."""
+        """Roll back after an error. False if the connection is lost, perhaps with a commit."""
         if self._connection is None:
             return False
         with suppress(psycopg.Error):

@@ -249,7 +249,9 @@ def lock_and_read(
         newest = known
     else:
         newest = Known(seq, at, document)
-    return Reading(clock, version, newest, [stored_call(*row) for cursor in found for row in cursor])
+    return Reading(
+        clock, version, newest, [stored_call(*row) for cursor in found for row in cursor]
+    )
 
 
 def read_lapsed(
@@ -291,9 +293,7 @@ def _statements(
         yield RENEW, (_json(changes.renewed),)
 
 
-def _state_statements(
-    pool_id: int, changes: Changes, state: NewState
-) -> Iterator[tuple[str, Any]]:
+def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterator[tuple[str, Any]]:
     batch = {"pool": pool_id, "seq": state.seq, "now": state.at, "version": state.version}
     if changes.retried:
         yield RETRY, (_json(changes.retried),)
