@@ -6,14 +6,15 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import NotSupportedError
 
 
 def main() -> None:
-    """Runs the command; what is wrong with the configuration is said without a traceback."""
+    """Runs the command; what is wrong with the configuration or the database is said without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, NotSupportedError) as error:
         sys.exit(f"{error}")
 
 

@@ -16,6 +16,7 @@ from typing import IO
 import django
 from django.core.management import call_command
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 READY_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -79,12 +80,17 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_on_signals() -> None:
-    """Makes SIGTERM and SIGHUP unwind the program as Ctrl-C does, so that all is stopped."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Makes the first SIGINT, SIGTERM or SIGHUP unwind the program; more are ignored.
+
+    So everything is stopped in order, also when Ctrl-C is pressed twice.
+    """
+    for number in ENDING:
         signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

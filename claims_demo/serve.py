@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
+from django.db import NotSupportedError
 
 from claims_demo.processes import ProcessFailed, end_on_signals, prepare, require_free, web
 
@@ -26,7 +27,7 @@ def main() -> int:
     end_on_signals()
     try:
         return serve(arguments.host, arguments.port)
-    except (ImproperlyConfigured, ProcessFailed) as error:
+    except (ImproperlyConfigured, NotSupportedError, ProcessFailed) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
