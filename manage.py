@@ -10,7 +10,7 @@ from django.db import NotSupportedError
 
 
 def main() -> None:
-    """Runs the command; what is wrong with the configuration or the database is said without a traceback."""
+    """Runs the command; a wrong configuration or database is said without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
     try:
         execute_from_command_line(sys.argv)
