@@ -75,9 +75,13 @@ class Cluster:
                 shutil.rmtree(self.socket.parent, ignore_errors=True)
 
     def _create(self) -> None:
-        """Makes the data under another name first, so that half-made data is never used."""
-        draft = self.directory.with_name(f"{self.directory.name}.new")
-        shutil.rmtree(draft, ignore_errors=True)
+        """Makes the data under another name first, so that half-made data is never used.
+
+        A new name each time: what a killed process started may still be at work in its own.
+        """
+        for abandoned in self.directory.parent.glob(f"{self.directory.name}.*.new"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        draft = self.directory.with_name(f"{self.directory.name}.{os.getpid()}.new")
         account = Account.for_new_data()
         account.make_dir(draft)
         account.make_reachable(draft)

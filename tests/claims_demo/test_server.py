@@ -153,10 +153,12 @@ def test_lock_files_of_a_dead_server_are_no_obstacle(data_dir: Path, content: st
 
 
 def test_half_made_data_is_made_again(data_dir: Path) -> None:
-    (data_dir / "postgres.new").mkdir(parents=True)
-    (data_dir / "postgres.new" / "PG_VERSION").write_text("18\n")
+    draft = data_dir / "postgres.1.new"
+    draft.mkdir(parents=True)
+    (draft / "PG_VERSION").write_text("18\n")
     with connect(EmbeddedServer.at(data_dir)) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
+    assert not draft.exists()
 
 
 @pytest.mark.parametrize("name", ["with space's", "Long" * 30])
