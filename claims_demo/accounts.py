@@ -1,0 +1,50 @@
+"""Who may enter the demo: an editor, a viewer, and the keys of its services."""
+
+import secrets
+from typing import NamedTuple
+
+import pghistory
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+
+from budget.models import ApiKey, Pool, WorkloadClass
+
+GROUPS = {"demo-editor": "policy editors", "demo-viewer": "viewers"}
+KEY_NAME = "demo: {}"
+
+
+class Account(NamedTuple):
+    """An account with a password nobody can look up later."""
+
+    username: str
+    group: str
+    password: str
+
+
+def demo_accounts() -> list[Account]:
+    """The demo's accounts, each with a new password; made when missing."""
+    return [_account(username, group) for username, group in GROUPS.items()]
+
+
+def demo_key(pool: str, workload_class: str | None = None) -> str:
+    """A new API key for the pool and one class, or all; the one of an earlier demo ends."""
+    name = KEY_NAME.format(workload_class or "everything")
+    with transaction.atomic(), pghistory.context(command="make demo", reason="demo key"):
+        ApiKey.objects.filter(name=name).delete()
+        record = ApiKey(name=name, all_classes=workload_class is None, all_pools=False)
+        key = ApiKey.objects.assign_key(record)
+        record.save()
+        record.pools.set(Pool.objects.filter(slug=pool))
+        record.classes.set(WorkloadClass.objects.filter(slug=workload_class))
+    return str(key)
+
+
+@transaction.atomic
+def _account(username: str, group: str) -> Account:
+    password = secrets.token_urlsafe(12)
+    user, _ = User.objects.get_or_create(username=username)
+    user.is_staff = user.is_active = True
+    user.set_password(password)
+    user.save()
+    user.groups.set([Group.objects.get(name=group)])
+    return Account(username, group, password)
