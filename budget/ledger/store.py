@@ -55,7 +55,7 @@ SELECT {CALL_COLUMNS} FROM budget_call c WHERE c.id = ANY (%s) AND c.pool_id = %
 
 CALLS_BY_KEY = f"""
 SELECT {CALL_COLUMNS}
-FROM json_to_recordset(%s::json) AS k (key_prefix text, idempotency_key text)
+FROM jsonb_to_recordset(%s::jsonb) AS k (key_prefix text, idempotency_key text)
 JOIN budget_call c ON c.pool_id = %s AND c.key_prefix = k.key_prefix
     AND c.idempotency_key = k.idempotency_key AND c.idempotency_key IS NOT NULL
 """
@@ -81,7 +81,7 @@ ORDER BY lease_expires LIMIT 1
 # A refusal makes way for the same call's next decision; it keeps its place in the order.
 RETRY = """
 UPDATE budget_call c SET id = r.new_id, retried_as = c.id, idempotency_key = NULL
-FROM json_to_recordset(%s::json) AS r (id uuid, new_id uuid) WHERE c.id = r.id
+FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, new_id uuid) WHERE c.id = r.id
 """
 
 FORGET_KEYS = "UPDATE budget_call SET idempotency_key = NULL WHERE id = ANY (%s)"
@@ -100,7 +100,7 @@ SELECT id, %(pool)s, workload_class, untagged, key_prefix, idempotency_key, fing
     %(version)s, state, reason, "limit", retry_after_ms, detail, retried_as,
     arithmetic, charges, timestamptz 'epoch' + lease_expires * interval '1 microsecond',
     '', '{}', '{}'
-FROM json_to_recordset(%(calls)s::json) AS r (
+FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
     id uuid, workload_class text, untagged boolean, key_prefix text, idempotency_key text,
     fingerprint text, input_tokens bigint, output_tokens bigint, source text, tags jsonb,
     deadline bigint, position integer, state text, reason text, "limit" text,
@@ -124,7 +124,7 @@ SET state = 'settled', outcome = r.outcome,
     settled_at = timestamptz 'epoch' + %(now)s * interval '1 microsecond',
     settled_seq = %(seq)s, settled_position = r.position,
     idempotency_key = CASE WHEN NOT r.forget_key THEN c.idempotency_key END
-FROM json_to_recordset(%(calls)s::json) AS r (
+FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
     id uuid, outcome text, used_input_tokens bigint, used_output_tokens bigint,
     used_cached_input_tokens bigint, refunded jsonb, overrun jsonb, position integer,
     forget_key boolean
@@ -135,7 +135,7 @@ WHERE c.id = r.id
 RENEW = """
 UPDATE budget_call c
 SET lease_expires = timestamptz 'epoch' + r.lease_expires * interval '1 microsecond'
-FROM json_to_recordset(%s::json) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
+FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
 """
 
 CLOSE_MINUTE = """
@@ -148,7 +148,7 @@ SELECT %(pool)s, timestamptz 'epoch' + %(minute)s * interval '1 microsecond', %(
     workload_class, offered, admitted, shed, would_shed, 0,
     lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
     overrun_tokens, charged, round(floor_tokens), round(borrowed_tokens), round(lent_tokens)
-FROM json_to_recordset(%(tallies)s::json) AS r (
+FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (
     workload_class text, offered bigint, admitted bigint, shed jsonb, would_shed jsonb,
     lease_expired bigint, offered_tokens bigint, estimated_tokens bigint, used_tokens bigint,
     refunded_tokens bigint, overrun_tokens bigint, charged bigint,

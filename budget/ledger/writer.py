@@ -20,6 +20,11 @@ FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 0.5
 """Seconds between attempts on a database that does not let a batch through."""
 
+PATIENCE = 0.25
+"""How long to wait for callers to return, as a part of the last transaction's time."""
+TICK = 0.0001
+"""Seconds between looks at who is back."""
+
 POISON = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError)
 """Database errors that come from what is written, and would come again."""
 
@@ -37,6 +42,9 @@ class Writer:
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         self._unheard: list[Submission] = []
         """Cancellations of admissions whose callers had given up."""
+        self._expected = 1
+        """How many callers are about: those just answered, and those that waited meanwhile."""
+        self._patience = 0.0
         self._thread = threading.Thread(
             target=self._run, name=f"budget-ledger-{pool_id}", daemon=True
         )
@@ -71,6 +79,8 @@ class Writer:
         """Everything that waits, up to a batch; False with it when the writer is to stop."""
         batch, self._unheard = self._unheard, []
         size = conf.ledger_batch_size()
+        if not batch:
+            self._await_return(size)
         try:
             while len(batch) < size:
                 submission = self._queue.get(block=not batch)
@@ -81,12 +91,25 @@ class Writer:
             pass
         return batch, True
 
+    def _await_return(self, size: int) -> None:
+        """Give callers that were just answered a moment to come back.
+
+        Else they split into two groups that take turns, and each waits for two commits
+        of half a batch. It costs at most a part of the last transaction's own time.
+        """
+        until = time.perf_counter() + self._patience
+        wanted = min(size, self._expected)
+        while self._queue.qsize() < wanted and time.perf_counter() < until:
+            time.sleep(TICK)
+
     def _process(self, batch: list[Submission]) -> None:
         """Decide a batch, again and again until the database lets it or nobody waits."""
         pause = FIRST_PAUSE
         while batch := [s for s in batch if s.attempted is not None or not s.abandoned]:
             try:
+                started = time.perf_counter()
                 answers = self._session.decide(batch)
+                self._patience = (time.perf_counter() - started) * PATIENCE
             except Exception as error:
                 if self._session.recover():
                     for submission in batch:
@@ -113,6 +136,7 @@ class Writer:
     def _deliver(
         self, batch: Sequence[Submission], answers: Sequence[Answer | BudgetError]
     ) -> None:
+        self._expected = len(batch) + self._queue.qsize()
         for submission, answer in zip(batch, answers, strict=True):
             if submission.deliver(answer):
                 continue
