@@ -1,6 +1,7 @@
 """The reusable Django app."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class BudgetConfig(AppConfig):
@@ -9,3 +10,9 @@ class BudgetConfig(AppConfig):
     name = "budget"
     verbose_name = "Token budget"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Groups exist after every migrate."""
+        from budget.policy.groups import create_groups
+
+        post_migrate.connect(create_groups, sender=self, dispatch_uid="budget.create_groups")

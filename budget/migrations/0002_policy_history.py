@@ -6,6 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),  # the app makes groups after migrate
         ("budget", "0001_initial"),
     ]
 

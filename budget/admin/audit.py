@@ -1,0 +1,38 @@
+"""Who does something in the admin, and why: what the history remembers of a request."""
+
+from typing import Any
+
+import pghistory
+from django import forms
+from django.http import HttpRequest
+
+MAX_REASON = 500
+
+
+def audit(request: HttpRequest) -> Any:
+    """Context manager: edits within it are remembered with user, address and reason."""
+    user = request.user
+    return pghistory.context(
+        user=user.pk,
+        username=user.get_username(),
+        address=request.META.get("REMOTE_ADDR", ""),
+        url=request.path,
+        reason=given_reason(request),
+    )
+
+
+def given_reason(request: HttpRequest) -> str:
+    """What the form says about why; empty if nothing."""
+    return request.POST.get("reason", "").replace("\0", "").strip()[:MAX_REASON]
+
+
+class ReasonForm(forms.Form):
+    """Asks why."""
+
+    reason = forms.CharField(
+        label="Reason for the change",
+        max_length=MAX_REASON,
+        widget=forms.TextInput(attrs={"class": "budget-reason", "autocomplete": "off"}),
+        help_text="Kept with the change in the history. Example: storm season, adjusters first.",
+        error_messages={"required": "Say why, in a few words: the history keeps it."},
+    )

@@ -1,0 +1,81 @@
+"""Filters and permissions of tables that only the ledger writes."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from budget.models import Pool, WorkloadClass
+from budget.rule.decision import REASONS
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows to look at."""
+
+    actions = None
+    show_full_result_count = False
+    list_per_page = 50
+
+    class Media:
+        css = {"all": ["budget/admin.css"]}
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Only the ledger adds."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Only the ledger changes."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody deletes."""
+        return False
+
+
+class ColumnFilter(admin.SimpleListFilter):
+    """A filter whose choices don't come from the big table itself."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Rows with the chosen value."""
+        return queryset.filter(**{self.parameter_name: self.value()}) if self.value() else queryset
+
+
+class PoolFilter(ColumnFilter):
+    """By pool."""
+
+    title = "pool"
+    parameter_name = "pool_id"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Existing pools."""
+        return list(Pool.objects.values_list("pk", "slug"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Rows of the chosen pool; an address made up by hand chooses none."""
+        value = self.value()
+        if value and not (value.isdecimal() and len(value) < 19):
+            return queryset.none()
+        return super().queryset(request, queryset)
+
+
+class ClassFilter(ColumnFilter):
+    """By workload class."""
+
+    title = "class"
+    parameter_name = "workload_class"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Existing classes."""
+        return [(slug, slug) for slug in WorkloadClass.objects.values_list("slug", flat=True)]
+
+
+class ReasonFilter(ColumnFilter):
+    """By the reason of a refusal, real or would-be."""
+
+    title = "reason"
+    parameter_name = "reason"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """The closed set."""
+        return [(reason, reason.replace("_", " ")) for reason in REASONS]

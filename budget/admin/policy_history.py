@@ -1,0 +1,98 @@
+"""Policy history: every change to any policy table, and undoing one."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+
+from budget.admin.audit import ReasonForm, audit
+from budget.admin.timeline import EPOCH, MICROSECOND, may_revert, tell, timeline
+from budget.models import PolicyHistory
+from budget.policy.history import EVERYTHING, Change, changes
+from budget.policy.revert import RevertError, revert
+
+
+@admin.register(PolicyHistory)
+class PolicyHistoryAdmin(admin.ModelAdmin):
+    """One page with all changes, and one that undoes a change."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Only edits make history."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """It can't be rewritten."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nor deleted."""
+        return False
+
+    def get_urls(self) -> list[URLPattern]:
+        """The list of changes, and the page that undoes one; rows have no pages."""
+        view = self.admin_site.admin_view
+        return [
+            path("", view(self.changelist_view), name="budget_policyhistory_changelist"),
+            path(
+                "<int:transaction>-<int:at>/revert/",
+                view(self.revert_view),
+                name="budget_policyhistory_revert",
+            ),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """All changes, newest first."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            **timeline(request, EVERYTHING),
+            "title": "Policy history",
+            "opts": self.opts,
+        }
+        return render(request, "budget/admin/history.html", context)
+
+    def revert_view(self, request: HttpRequest, transaction: int, at: int) -> HttpResponse:
+        """Show what undoing a change would do, ask why, and do it."""
+        if not may_revert(request):
+            raise PermissionDenied
+        change = _change(transaction, at)
+        form = ReasonForm(request.POST or None)
+        confirmed = request.method == "POST" and form.is_valid()
+        report, faults = _try(request, change, dry_run=not confirmed)
+        if confirmed and not faults:
+            messages.success(request, f"Reverted: {'; '.join(report) or 'nothing was left to do'}.")
+            return HttpResponseRedirect(reverse("admin:budget_policyhistory_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Revert a change",
+            "opts": self.opts,
+            "told": next(iter(tell([change]))),
+            "report": report,
+            "faults": faults,
+            "form": form,
+        }
+        return render(request, "budget/admin/revert.html", context)
+
+
+def _change(transaction: int, at: int) -> Change:
+    try:
+        moment = EPOCH + at * MICROSECOND
+    except OverflowError:
+        raise Http404 from None
+    found = changes([{"pgh_created_at": moment, "transaction": transaction}], EVERYTHING)
+    if not found or not found[0].revertible:
+        raise Http404
+    return found[0]
+
+
+def _try(request: HttpRequest, change: Change, dry_run: bool) -> tuple[list[str], list[str]]:
+    """What was or would be done in words, and what stands in the way."""
+    try:
+        with audit(request):
+            return revert(change, dry_run), []
+    except RevertError as error:
+        return [], error.messages

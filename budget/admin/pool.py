@@ -1,0 +1,136 @@
+"""Pools with their limits and reservations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from budget.admin.figures import recent_usage, standings
+from budget.admin.forms import PolicyFormSet, PoolForm
+from budget.admin.policy import PAUSING, PolicyAdmin, Switch
+from budget.models import Limit, PolicyVersion, Pool, Reservation
+from budget.models.choices import Mode
+from budget.policy.history import Scope, scope_of_pool
+
+MODES = {
+    "observe": Switch(
+        "Observe",
+        "mode",
+        Mode.OBSERVE,
+        "Every call is admitted; what would have been shed is recorded.",
+    ),
+    "enforce": Switch("Enforce", "mode", Mode.ENFORCE, "Calls that don't fit are shed."),
+}
+
+
+class PolicyInline(admin.TabularInline):
+    """Rows of a pool; more are added by button, so an unfilled one never gets in the way."""
+
+    template = "budget/admin/policy_inline.html"
+    formset = PolicyFormSet
+    extra = 0
+
+
+class LimitInline(PolicyInline):
+    """The pool's ceilings."""
+
+    model = Limit
+    fields = ["unit", "algorithm", "amount", "per_seconds", "burst_percent"]
+
+
+class ReservationInline(PolicyInline):
+    """The classes' terms on the pool."""
+
+    model = Reservation
+    fields = [
+        "workload_class",
+        "share_percent",
+        "lendable_percent",
+        "headroom_percent",
+        "ceiling_percent",
+        "weight",
+        "yields_above_percent",
+        "except_limits",
+    ]
+
+
+@admin.register(Pool)
+class PoolAdmin(PolicyAdmin):
+    """The page where an allowance is split."""
+
+    form = PoolForm
+    inlines = [LimitInline, ReservationInline]
+    switches: Mapping[str, Switch] = PAUSING | MODES
+    list_display = ["slug", "provider", "state", "limits_in_words", "shares_in_words"]
+    list_filter = ["provider", "mode", "paused"]
+    search_fields = ["slug"]
+    fieldsets = [
+        (None, {"fields": ["slug", "provider", "untagged_class", "mode", "paused"]}),
+        (
+            "Strategy by tier",
+            {
+                "fields": ["interactive_strategy", "near_line_strategy", "bulk_strategy"],
+                "classes": ["collapse"],
+            },
+        ),
+    ]
+
+    def scope(self, pk: int) -> Scope:
+        """The pool with all that belongs to it."""
+        return scope_of_pool(pk)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Pool]:
+        """With what the list says about limits and shares."""
+        rows = super().get_queryset(request)
+        return rows.prefetch_related("limits", "reservations__workload_class")
+
+    def _create_formsets(self, request: HttpRequest, obj: Any, change: bool) -> Any:
+        """Let the last formset see the others, to check the policy as a whole."""
+        formsets, inlines = super()._create_formsets(request, obj, change)
+        if formsets:
+            formsets[-1].others = formsets[:-1]
+        return formsets, inlines
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Add live and recent figures."""
+        pool = context.get("original")
+        if pool is not None:
+            version = PolicyVersion.objects.filter(pool_id=pool.pk).first()
+            stored = Pool.objects.select_related("untagged_class").get(pk=pool.pk)
+            context |= {
+                "stored": stored,
+                "policy_version": version and version.version,
+                "standings": standings(stored),
+                "usages": recent_usage([stored]),
+                "switch_links": self.switch_links(stored),
+            }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    @admin.display(description="state")
+    def state(self, pool: Pool) -> str:
+        """Mode, or paused."""
+        word = "paused" if pool.paused else pool.mode
+        return format_html('<span class="budget-badge budget-{}">{}</span>', word, word)
+
+    @admin.display(description="limits")
+    def limits_in_words(self, pool: Pool) -> str:
+        """`400,000 total tokens / 60 s`."""
+        return " · ".join(_limit_in_words(limit) for limit in pool.limits.all()) or "none"
+
+    @admin.display(description="shares")
+    def shares_in_words(self, pool: Pool) -> str:
+        """`adjuster 50 %`, largest first."""
+        rows = sorted(pool.reservations.all(), key=lambda row: -row.share_percent)
+        return " · ".join(f"{row.workload_class} {row.share_percent:g} %" for row in rows) or "none"
+
+
+def _limit_in_words(limit: Limit) -> str:
+    amount = f"{limit.amount:,} {limit.get_unit_display()}"
+    if limit.algorithm == "gauge":
+        return f"{amount} at once"
+    return f"{amount} / {limit.per_seconds} s"

@@ -1,0 +1,84 @@
+"""Workload classes."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Case, QuerySet, Value, When
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from budget.admin.figures import recent_usage
+from budget.admin.forms import WorkloadClassForm
+from budget.admin.policy import PolicyAdmin
+from budget.models import Pool, WorkloadClass
+from budget.policy.history import Scope, scope_of_class
+from budget.rule.terms import TIERS
+
+STRICTNESS = Case(
+    *[When(tier=tier, then=Value(position)) for position, tier in enumerate(TIERS)],
+    default=Value(len(TIERS)),
+)
+
+
+@admin.register(WorkloadClass)
+class WorkloadClassAdmin(PolicyAdmin):
+    """Classes, strictest first."""
+
+    form = WorkloadClassForm
+    list_display = ["slug", "tier", "deadline", "largest_call", "state", "shares"]
+    list_filter = ["tier", "paused"]
+    search_fields = ["slug"]
+    fieldsets = [
+        (None, {"fields": ["slug", "tier", "deadline_seconds", "paused"]}),
+        ("Calls", {"fields": ["max_call_seconds", "max_call_tokens", "when_unavailable"]}),
+        ("Jobs", {"fields": ["queue_limit", "queue_tokens", "max_attempts"]}),
+    ]
+
+    def scope(self, pk: int) -> Scope:
+        """The class with its reservations."""
+        return scope_of_class(pk)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WorkloadClass]:
+        """With what the list says about shares."""
+        return super().get_queryset(request).prefetch_related("reservations__pool")
+
+    def get_ordering(self, request: HttpRequest) -> list[Any]:
+        """Strictest first."""
+        return [STRICTNESS, "deadline_seconds", "slug"]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Add its reservations and recent figures on every pool."""
+        row = context.get("original")
+        if row is not None:
+            stored = WorkloadClass.objects.get(pk=row.pk)
+            context |= {
+                "stored": stored,
+                "reservations": stored.reservations.select_related("pool"),
+                "usages": recent_usage(Pool.objects.all(), stored.slug),
+                "switch_links": self.switch_links(stored),
+            }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    @admin.display(description="deadline", ordering="deadline_seconds")
+    def deadline(self, row: WorkloadClass) -> str:
+        """`300 s`."""
+        return f"{row.deadline_seconds:,} s"
+
+    @admin.display(description="largest call", ordering="max_call_tokens")
+    def largest_call(self, row: WorkloadClass) -> str:
+        """`16,000 tokens`."""
+        return f"{row.max_call_tokens:,} tokens"
+
+    @admin.display(description="state")
+    def state(self, row: WorkloadClass) -> str:
+        """Open or paused."""
+        word = "paused" if row.paused else "open"
+        return format_html('<span class="budget-badge budget-{}">{}</span>', word, word)
+
+    @admin.display(description="shares")
+    def shares(self, row: WorkloadClass) -> str:
+        """`claims 50 %`."""
+        rows = row.reservations.all()
+        return " · ".join(f"{each.pool} {each.share_percent:g} %" for each in rows) or "none"
