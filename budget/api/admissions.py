@@ -96,6 +96,12 @@ class BatchView(Endpoint):
     )
     def post(self, request: HttpRequest) -> HttpResponse:
         """Decide up to 100 calls, each as if it came alone."""
+        if "HTTP_IDEMPOTENCY_KEY" in request.META:
+            raise Problem(
+                400,
+                "Idempotency-Key: a batch has none; give its calls an idempotency_key each.",
+                field="Idempotency-Key",
+            )
         body = decode(BATCH, read(request, conf.max_batch_bytes()))
         wanted = [_item(raw, f"admissions[{n}]") for n, raw in enumerate(body.admissions)]
         asked = [item for item in wanted if isinstance(item, AdmissionRequest)]

@@ -13,7 +13,7 @@ ABOUT_BLANK = "about:blank"
 """The problem type that says no more than the status does."""
 
 
-class Problem(Exception):  # noqa: N818 - an answer, and often nobody's error
+class Problem(Exception):
     """An answer other than success; raised anywhere below an endpoint, it becomes the response.
 
     `detail` tells the caller what to change. `members` are further members of the body.

@@ -77,8 +77,58 @@ class BatchResults(Struct):
     results: list[Annotated[dict[str, Any], Meta(extra_json_schema=BATCH_RESULT)]]
 
 
+class StandingView(Struct):
+    """The numbers of one limit at the decision, in the limit's units."""
+
+    limit: Annotated[str, Meta(description="As unit/algorithm.")]
+    cost: int
+    available: float
+    own_floor: float
+    protected: Annotated[dict[str, float], Meta(description="What is kept for each other class.")]
+    headroom: float
+    free: Annotated[float, Meta(description="What is available less all that is protected.")]
+    floor_fraction_spent: float
+    ceiling_left: float | None
+
+
+class CallUsage(Struct):
+    """What a settled call used."""
+
+    outcome: str
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_input_tokens: int | None
+    refunded: Amounts
+    overrun: Amounts
+    settled_at: datetime
+
+
 class CallView(Struct):
-    """PLACEHOLDER"""
+    """A decision with its arithmetic, and what became of the call."""
+
+    id: UUID
+    decision: Literal["admitted", "shed"]
+    pool: str
+    workload_class: str | None
+    tier: str | None
+    source: str
+    tags: dict[str, str]
+    input_tokens: int
+    output_tokens: int
+    offered_at: datetime
+    deadline: datetime
+    lease_expires: datetime | None
+    charged: Amounts
+    policy_version: int
+    would_be: Reason | None
+    reason: Reason | None
+    limit: str | None
+    retryable: bool
+    retry_after_ms: int | None
+    detail: str
+    limits: list[StandingView]
+    state: Literal["open", "settled", "lease_expired", "shed"]
+    usage: CallUsage | None
 
 
 class FloorView(Struct):

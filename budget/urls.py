@@ -1,0 +1,26 @@
+"""What the app serves besides the admin; include it at any prefix."""
+
+from django.urls import include, path
+
+from budget.api import admissions, health, pools, schema, usage
+
+app_name = "budget"
+
+api = [
+    path("admissions", admissions.AdmissionsView.as_view(), name="admissions"),
+    path("admissions/batch", admissions.BatchView.as_view(), name="batch"),
+    path("admissions/<str:admission_id>", admissions.AdmissionView.as_view(), name="admission"),
+    path("admissions/<str:admission_id>/settle", admissions.SettleView.as_view(), name="settle"),
+    path("admissions/<str:admission_id>/renew", admissions.RenewView.as_view(), name="renew"),
+    path("pools/<str:slug>", pools.PoolDetailView.as_view(), name="pool"),
+    path("usage", usage.UsageView.as_view(), name="usage"),
+]
+
+urlpatterns = [
+    path("api/v1/", include(api)),
+    path("api/schema/", schema.SchemaView.as_view(), name="schema"),
+    path("api/docs/", schema.DocsView.as_view(), name="docs"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("", include("django_prometheus.urls")),
+]
