@@ -143,6 +143,9 @@ def admit_many(
     requests: Sequence[AdmissionRequest], caller: Caller = IN_PROCESS
 ) -> list[Admission | BudgetError]:
     """Decide on many calls at once, each as if it came alone; errors are returned, not raised."""
+    # One look-up per pool and batch, so that a pool deleted and made anew is found.
+    for slug in {request.pool for request in requests}:
+        pools.forget(slug)
     offers = [_offer_or_error(request, caller) for request in requests]
     return [_wait_or_error(offer) for offer in offers]
 
