@@ -1,0 +1,75 @@
+"""The figures: what each means, what it should reach, and where they are written."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+class Meaning(NamedTuple):
+    """A figure in words, and the bound it should keep."""
+
+    words: str
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def bound(self) -> str:
+        """The bound as printed."""
+        if self.least is not None:
+            return f"≥ {self.least:g}"
+        return "" if self.most is None else f"≤ {self.most:g}"
+
+    def is_kept_by(self, value: float) -> bool:
+        """Whether the value keeps the bound."""
+        enough = self.least is None or value >= self.least
+        return enough and (self.most is None or value <= self.most)
+
+
+FIGURES = {
+    "naive_orm_per_s_32": Meaning("one locked transaction per admission, ORM, 32 callers"),
+    "naive_sql_per_s_32": Meaning("the same by raw SQL, 32 callers"),
+    "ledger_per_s_1": Meaning("ledger in process, 1 caller"),
+    "ledger_per_s_8": Meaning("8 callers"),
+    "ledger_per_s_32": Meaning("32 callers"),
+    "ledger_per_s_128": Meaning("128 callers"),
+    "ledger_over_naive_orm_32": Meaning("ledger : ORM, 32 callers", least=20),
+    "ledger_over_naive_sql_32": Meaning("ledger : raw SQL, 32 callers", least=10),
+    "null_view_per_s_16": Meaning("a view that does nothing, over HTTP, 16 connections"),
+    "http_per_s_1": Meaning("admissions over HTTP, 1 connection"),
+    "http_per_s_16": Meaning("16 connections"),
+    "http_per_s_64": Meaning("64 connections"),
+    "http_over_null_16": Meaning("admissions : null view, 16 connections", least=0.45),
+    "http_p99_ms_16": Meaning("99th percentile in ms, 16 connections", most=25),
+    "p99_growth_1m": Meaning("99th percentile, 1 million stored calls : none", most=1.2),
+    "web_rss_mb": Meaning("resident memory of the web process in MB", most=200),
+}
+
+
+def show(figures: dict[str, float], console: Console) -> None:
+    """Prints the figures measured, in their order."""
+    table = Table(title="Durable admissions; medians of rounds taken in turn", title_justify="left")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    table.add_column("to reach", justify="right")
+    table.add_column("")
+    table.add_column("meaning")
+    for name, meaning in FIGURES.items():
+        if name in figures:
+            mark = "" if not meaning.bound else "✓" if meaning.is_kept_by(figures[name]) else "✗"
+            table.add_row(name, _written(figures[name]), meaning.bound, mark, meaning.words)
+    console.print(table)
+
+
+def save(figures: dict[str, float]) -> None:
+    """Writes all figures as one flat JSON object."""
+    rounded = {name: round(figures[name], 3) for name in FIGURES}
+    RESULTS.write_text(json.dumps(rounded, indent=2) + "\n")
+
+
+def _written(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
