@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from claims_demo.database.stale import living
+from claims_demo.processes import require_free
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
@@ -28,6 +29,11 @@ def serve(port: int, **environment: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
 @pytest.fixture
 def port() -> int:
     with socket.socket() as probe:
@@ -37,9 +43,9 @@ def port() -> int:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serves_until_told_to_stop_and_leaves_nothing_behind(
-    tmp_path: Path, port: int, number: signal.Signals
+    data_dir: Path, port: int, number: signal.Signals
 ) -> None:
-    process = serve(port, BUDGET_DATA_DIR=str(tmp_path))
+    process = serve(port, BUDGET_DATA_DIR=str(data_dir))
     assert process.stdout is not None
     assert process.stdout.readline() == f"Serving on http://127.0.0.1:{port}/ (Ctrl-C stops)\n"
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
@@ -49,16 +55,15 @@ def test_serves_until_told_to_stop_and_leaves_nothing_behind(
     _, said = process.communicate()
     assert [line for line in said.splitlines() if not line.startswith("Made ")] == []
     assert process.returncode == 0
-    assert living(tmp_path / "postgres") is None
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", port))
+    assert living(data_dir / "postgres") is None
+    require_free("127.0.0.1", port)
 
 
-def test_a_taken_port_is_named(tmp_path: Path, port: int) -> None:
+def test_a_taken_port_is_named(data_dir: Path, port: int) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", port))
         taken.listen()
-        process = serve(port, BUDGET_DATA_DIR=str(tmp_path))
+        process = serve(port, BUDGET_DATA_DIR=str(data_dir))
         _, said = process.communicate()
     assert process.returncode == 1
     assert said.endswith(
@@ -66,8 +71,8 @@ def test_a_taken_port_is_named(tmp_path: Path, port: int) -> None:
     )
 
 
-def test_a_wrong_database_is_refused_in_one_line(tmp_path: Path, port: int) -> None:
-    process = serve(port, BUDGET_DATA_DIR=str(tmp_path), DATABASE_URL="sqlite:///db.sqlite3")
+def test_a_wrong_database_is_refused_in_one_line(data_dir: Path, port: int) -> None:
+    process = serve(port, BUDGET_DATA_DIR=str(data_dir), DATABASE_URL="sqlite:///db.sqlite3")
     _, said = process.communicate()
     assert process.returncode == 1
     assert said.count("\n") == 1

@@ -30,11 +30,27 @@ sys.stdin.read()
 """
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a database in it: making one takes as long as a whole test."""
+    directory = tmp_path_factory.mktemp("Made")
+    server = EmbeddedServer.at(directory)
+    with connect(server) as connection:
+        connection.execute("create table kept as select 1 as one")
+    server.leave()
+    return directory
+
+
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Iterator[Path]:
-    directory = tmp_path / "Data"
-    yield directory
-    EmbeddedServer.at(directory).leave()
+def data_dir(made: Path) -> Iterator[Path]:
+    yield made
+    EmbeddedServer.at(made).leave()
+
+
+@pytest.fixture
+def new_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    EmbeddedServer.at(tmp_path).leave()
 
 
 def connect(server: EmbeddedServer) -> psycopg.Connection:
@@ -68,8 +84,7 @@ def postmaster(data_dir: Path) -> int:
 
 def test_data_outlives_a_stop(data_dir: Path) -> None:
     server = EmbeddedServer.at(data_dir)
-    with connect(server) as connection:
-        connection.execute("create table kept as select 1 as one")
+    server.ensure_running()
     server.leave()
     assert living(data_dir / "postgres") is None
 
@@ -129,8 +144,7 @@ def test_a_forked_child_leaves_it_to_its_parent(data_dir: Path) -> None:
 
 def test_a_killed_server_comes_back_with_its_data(data_dir: Path) -> None:
     server = EmbeddedServer.at(data_dir)
-    with connect(server) as connection:
-        connection.execute("create table kept as select 1 as one")
+    server.ensure_running()
     os.kill(postmaster(data_dir), signal.SIGKILL)
     while server.cluster.answers():
         time.sleep(0.01)
@@ -143,8 +157,6 @@ def test_a_killed_server_comes_back_with_its_data(data_dir: Path) -> None:
 def test_lock_files_of_a_dead_server_are_no_obstacle(data_dir: Path, content: str) -> None:
     """Also when another process has the dead server's id by now."""
     server = EmbeddedServer.at(data_dir)
-    server.ensure_running()
-    server.leave()
     for name in ("postmaster.pid", ".s.PGSQL.5432.lock", ".s.PGSQL.5432"):
         (data_dir / "postgres" / name).write_text(content.format(pid=os.getpid()))
 
@@ -152,11 +164,11 @@ def test_lock_files_of_a_dead_server_are_no_obstacle(data_dir: Path, content: st
         assert connection.execute("select 1").fetchone() == (1,)
 
 
-def test_half_made_data_is_made_again(data_dir: Path) -> None:
-    draft = data_dir / "postgres.1.new"
-    draft.mkdir(parents=True)
+def test_half_made_data_is_made_again(new_dir: Path) -> None:
+    draft = new_dir / "postgres.1.new"
+    draft.mkdir()
     (draft / "PG_VERSION").write_text("18\n")
-    with connect(EmbeddedServer.at(data_dir)) as connection:
+    with connect(EmbeddedServer.at(new_dir)) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
     assert not draft.exists()
 
@@ -186,18 +198,19 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         EmbeddedServer.at(tmp_path / "file" / "data").ensure_running()
 
 
-def test_data_of_an_unknown_version_is_refused(data_dir: Path) -> None:
-    (data_dir / "postgres").mkdir(parents=True)
-    (data_dir / "postgres" / "PG_VERSION").write_text("15\n")
+def test_data_of_an_unknown_version_is_refused(new_dir: Path) -> None:
+    (new_dir / "postgres").mkdir()
+    (new_dir / "postgres" / "PG_VERSION").write_text("15\n")
     with pytest.raises(ServerUnavailable, match=r"by PostgreSQL 15, but .* comes as 16 and 18"):
-        EmbeddedServer.at(data_dir).ensure_running()
+        EmbeddedServer.at(new_dir).ensure_running()
 
 
 def test_a_failed_start_says_what_the_server_said(data_dir: Path) -> None:
-    server = EmbeddedServer.at(data_dir)
-    server.ensure_running()
-    server.leave()
-    with (data_dir / "postgres" / "postgresql.conf").open("a") as file:
-        file.write("shared_buffers = 'nonsense'\n")
-    with pytest.raises(ServerUnavailable, match=r"(?s)did not start.*shared_buffers"):
-        server.ensure_running()
+    settings = data_dir / "postgres" / "postgresql.conf"
+    before = settings.read_text()
+    settings.write_text(before + "shared_buffers = 'nonsense'\n")
+    try:
+        with pytest.raises(ServerUnavailable, match=r"(?s)did not start.*shared_buffers"):
+            EmbeddedServer.at(data_dir).ensure_running()
+    finally:
+        settings.write_text(before)
