@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec import structs
+
 from budget.ledger import pools
 from budget.ledger.calls import explanation
 from budget.ledger.errors import (
@@ -131,12 +133,7 @@ def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
     Raises Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
     A refusal is no error but an Admission that is not `admitted`.
     """
-    try:
-        return _wait(_offer(request, caller))
-    except UnknownPool:
-        if not _made_again(request.pool):
-            raise
-        return _wait(_offer(request, caller))
+    return _wait(_offer(request, caller))
 
 
 def admit_many(
@@ -267,7 +264,17 @@ def _offer(request: AdmissionRequest, caller: Caller) -> Submission:
 
 
 def _wait(submission: Submission) -> Admission:
-    answer = answer_of(submission)
+    """The decision, also if the pool was deleted and made again since its slug was looked up."""
+    try:
+        answer = answer_of(submission)
+    except UnknownPool:
+        offered = submission.operation
+        assert isinstance(offered, Admit), "only an Admit names its pool"
+        pools.forget(offered.request.pool)
+        pool_id = pools.pool_id(offered.request.pool)
+        if pool_id == pool_of(offered.id):
+            raise
+        answer = answer_of(submit(pool_id, structs.replace(offered, id=new_id(pool_id))))
     assert isinstance(answer, Admission), "the answer to an Admit"
     return answer
 
@@ -286,13 +293,6 @@ def _wait_or_error(offer: Submission | BudgetError) -> Admission | BudgetError:
         return _wait(offer)
     except BudgetError as error:
         return error
-
-
-def _made_again(slug: str) -> bool:
-    """Whether the pool of that slug was deleted and made anew since we looked it up."""
-    before = pools.pool_id(slug)
-    pools.forget(slug)
-    return pools.pool_id(slug) != before
 
 
 def _settle(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from budget.ledger.batch import IDEMPOTENCY_SPAN, Batch, Key
+from budget.ledger.batch import IDEMPOTENCY_SPAN, Batch, Key, amounts
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.errors import Forbidden, Implausible, KeyReused, UnknownClass
 from budget.ledger.ids import new_id
@@ -97,8 +97,8 @@ def _record(batch: Batch, operation: Admit, call_id: UUID, deadline: int | None)
     c = _class_of(batch, operation)
     if deadline is None:
         deadline = _deadline(batch, request, c)
-    amounts = batch.amounts(Tokens(request.input_tokens, request.output_tokens))
-    costs = tuple([amounts[limit.unit] for limit in terms.limits])
+    size = amounts(terms, Tokens(request.input_tokens, request.output_tokens))
+    costs = tuple([size[limit.unit] for limit in terms.limits])
     call = Offer(workload_class=c, costs=costs, deadline=deadline, key=str(call_id))
     decision = offer(terms, batch.balances.pool, call)
     row = _row(batch, operation, call_id, call, decision)

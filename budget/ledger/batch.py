@@ -58,16 +58,6 @@ class Batch:
         """The one object that stands for a call in this batch."""
         return self.calls.setdefault(call.id, call)
 
-    def amounts(self, tokens: Tokens) -> dict[str, int]:
-        """What a call of that size counts as with the pool's provider, by unit."""
-        size = counted(self.terms.provider, tokens)
-        return {
-            "requests": 1,
-            "input_tokens": size.input,
-            "output_tokens": size.output,
-            "total_tokens": size.input + size.output,
-        }
-
     def close_minute(self) -> None:
         """Start a new minute of usage if the old one is over."""
         minute, start = self.balances.minute, minute_of(self.now)
@@ -87,6 +77,17 @@ def fresh_balances(terms: PoolTerms, now: int) -> Balances:
         lapsed_through=now,
         next_lapse=now,
     )
+
+
+def amounts(terms: PoolTerms, tokens: Tokens) -> dict[str, int]:
+    """What a call of that size counts as with the pool's provider, by unit."""
+    size = counted(terms.provider, tokens)
+    return {
+        "requests": 1,
+        "input_tokens": size.input,
+        "output_tokens": size.output,
+        "total_tokens": size.input + size.output,
+    }
 
 
 def units(terms: PoolTerms) -> set[str]:

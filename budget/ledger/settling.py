@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from budget.ledger.batch import Batch, units
+from budget.ledger.batch import Batch, amounts, units
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.errors import AlreadySettled, CallWasShed, Implausible, UnknownCall
 from budget.ledger.operations import NEVER_LEFT, Renew, Renewed, Settle, Settled
@@ -92,8 +92,9 @@ def _check_plausible(terms: PoolTerms, call: StoredCall, operation: Settle) -> N
 def _used(batch: Batch, operation: Settle) -> dict[str, int] | None:
     if operation.outcome in NEVER_LEFT:
         return None
-    return batch.amounts(
-        Tokens(operation.input_tokens, operation.output_tokens, operation.cached_input_tokens)
+    return amounts(
+        batch.terms,
+        Tokens(operation.input_tokens, operation.output_tokens, operation.cached_input_tokens),
     )
 
 

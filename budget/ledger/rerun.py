@@ -1,0 +1,146 @@
+"""Decides stored calls once more, to show that the record explains itself.
+
+From a kept state and the stored sequence of operations the rule must come to the same
+decisions. A difference means that a row was changed, or that the rule was.
+"""
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import NamedTuple
+
+import msgspec
+from django.db.models import Q
+
+from budget.ledger.balances import decode_balances
+from budget.ledger.batch import amounts
+from budget.ledger.clock import micros
+from budget.ledger.operations import NEVER_LEFT
+from budget.models import Call, PolicyRevision, PoolState
+from budget.providers import Tokens
+from budget.rule.admission import offer
+from budget.rule.adopt import adopt
+from budget.rule.decision import Charge, Decision, Standing
+from budget.rule.pool import Offer, advance, release, settle
+from budget.rule.pool import PoolState as Balances
+from budget.rule.terms import PoolTerms
+
+
+class Difference(NamedTuple):
+    """A decision that comes out otherwise the second time."""
+
+    call: Call
+    again: Decision
+
+
+class Rerun(NamedTuple):
+    """What came of a re-run."""
+
+    decisions: int
+    differences: list[Difference]
+    balances: Balances
+    """What the pool's balances are at the end; equal to the newest state's if all is well."""
+
+
+class _Event(NamedTuple):
+    """Something that changed balances; sorts into the order in which it did."""
+
+    at: int
+    stage: int
+    """Within a batch an edit comes first, then lapses, then operations."""
+    seq: int
+    position: int
+    call: Call | None = None
+    revision: PolicyRevision | None = None
+
+
+EDIT, LAPSE, OPERATION = range(3)
+ORDER = attrgetter("at", "stage", "seq", "position")
+
+
+def rerun(pool_id: int, seq: int) -> Rerun:
+    """Everything after the kept state `seq`, once more.
+
+    Raises PoolState.DoesNotExist when that state is not stored.
+    """
+    kept = PoolState.objects.get(pool_id=pool_id, seq=seq)
+    document = decode_balances(bytes(kept.state))
+    terms = _terms(PolicyRevision.objects.get(pool_id=pool_id, version=document.version))
+    state, decisions, differences = document.pool, 0, []
+    for event in sorted(_events(kept), key=ORDER):
+        if event.revision is not None:
+            new = _terms(event.revision)
+            state = adopt(terms, state, new, micros(event.revision.changed_at))
+            terms = new
+        advance(terms, state, event.at)
+        if event.call is None:
+            continue
+        if event.stage == LAPSE:
+            release(terms, state, event.call.workload_class, _charges(event.call))
+        elif event.seq == event.call.seq and event.position == event.call.position:
+            decisions += 1
+            again = _offer_again(terms, state, event.call)
+            if not _same(event.call, again):
+                differences.append(Difference(event.call, again))
+        else:
+            _settle_again(terms, state, event.call)
+    return Rerun(decisions, differences, state)
+
+
+def _events(kept: PoolState) -> Iterator[_Event]:
+    of_pool = Call.objects.filter(pool_id=kept.pool_id)
+    edits = PolicyRevision.objects.filter(pool_id=kept.pool_id, read_at__gt=kept.at)
+    for revision in edits:
+        yield _Event(micros(revision.read_at), EDIT, 0, revision.version, revision=revision)
+    lapsed = of_pool.filter(lapsed_at__gt=kept.at).order_by("lease_expires", "id")
+    for n, call in enumerate(lapsed):
+        yield _Event(micros(call.lapsed_at), LAPSE, 0, n, call)
+    for call in of_pool.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
+        if call.seq > kept.seq:
+            yield _Event(micros(call.offered_at), OPERATION, call.seq, call.position, call)
+        if call.settled_seq is not None and call.settled_seq > kept.seq:
+            settled_at = micros(call.settled_at)
+            yield _Event(settled_at, OPERATION, call.settled_seq, call.settled_position, call)
+
+
+def _offer_again(terms: PoolTerms, state: Balances, call: Call) -> Decision:
+    size = amounts(terms, Tokens(call.input_tokens, call.output_tokens))
+    return offer(
+        terms,
+        state,
+        Offer(
+            workload_class=terms.class_index.get(call.workload_class),
+            costs=tuple(size[limit.unit] for limit in terms.limits),
+            deadline=micros(call.deadline),
+            key=str(call.retried_as or call.id),
+        ),
+    )
+
+
+def _settle_again(terms: PoolTerms, state: Balances, call: Call) -> None:
+    used = None
+    if call.outcome not in NEVER_LEFT:
+        used = amounts(
+            terms,
+            Tokens(call.used_input_tokens, call.used_output_tokens, call.used_cached_input_tokens),
+        )
+    held = call.lapsed_at is None
+    settle(terms, state, call.workload_class, _charges(call), used, held)
+
+
+def _same(call: Call, again: Decision) -> bool:
+    return (
+        (call.state != Call.State.SHED) == again.admitted
+        and call.reason == (again.reason or again.would_be or "")
+        and call.limit == (again.limit or "")
+        and call.retry_after_ms == again.retry_after_ms
+        and msgspec.convert(call.arithmetic, list[Standing]) == again.standings
+        and _charges(call) == again.charges
+    )
+
+
+def _charges(call: Call) -> list[Charge]:
+    return msgspec.convert(call.charges, list[Charge])
+
+
+def _terms(revision: PolicyRevision) -> PoolTerms:
+    return msgspec.convert(revision.terms, PoolTerms)
