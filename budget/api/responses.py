@@ -87,7 +87,7 @@ class StandingView(Struct):
     protected: Annotated[dict[str, float], Meta(description="What is kept for each other class.")]
     headroom: float
     free: Annotated[float, Meta(description="What is available less all that is protected.")]
-    floor_fraction_spent: float
+    interactive_floors_spent: float
     ceiling_left: float | None
 
 

@@ -14,6 +14,8 @@ from budget.api.endpoint import Endpoint
 from budget.api.problem import Problem, json_response
 from budget.api.responses import Usage
 from budget.api.schema import problems
+from budget.ledger.errors import UnknownClass
+from budget.models import WorkloadClass
 
 DEFAULT_SPAN = timedelta(hours=1)
 MAX_SPAN = timedelta(days=7)
@@ -52,10 +54,18 @@ class UsageView(Endpoint):
             self.require_class(workload_class)
         start, end = _span(query)
         minutes = services.usage(pool, start, end, workload_class)
+        if workload_class is not None and not minutes:
+            _require_known(workload_class)
         allowed = self.caller.classes
         if allowed is not None:
             minutes = [minute for minute in minutes if minute["workload_class"] in allowed]
         return json_response({"minutes": minutes})
+
+
+def _require_known(workload_class: str) -> None:
+    """A class may be gone and have usage, or be there and have none."""
+    if not WorkloadClass.objects.filter(slug=workload_class).exists():
+        raise UnknownClass(f"There is no workload class {workload_class!r}.")
 
 
 def _query(request: HttpRequest) -> dict[str, str]:

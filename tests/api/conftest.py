@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from budget.api import authentication
+from budget.ledger.writers import stop_writers
 from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
 
 ADMISSIONS = "/api/v1/admissions"
@@ -47,6 +48,12 @@ class Caller:
 
     def _headers(self, more: dict[str, str]) -> dict[str, str]:
         return more if self.key is None else {"Authorization": f"Api-Key {self.key}", **more}
+
+
+@pytest.fixture(autouse=True)
+def _own_writers() -> Iterator[None]:
+    yield
+    stop_writers()
 
 
 @pytest.fixture(autouse=True)

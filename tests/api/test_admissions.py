@@ -46,7 +46,7 @@ def test_a_call_that_does_not_fit_now_is_shed_with_its_reason_and_retry_time(
 ) -> None:
     exhaust(caller)
 
-    answer = caller.admit(workload_class="nightly", input_tokens=15_000)
+    answer = caller.admit(workload_class="nightly", input_tokens=4900)
 
     body = answer.json()
     assert answer.status_code == 429
@@ -68,7 +68,7 @@ def test_a_call_that_does_not_fit_now_is_shed_with_its_reason_and_retry_time(
     }
     assert body["type"] == QUOTA_EXCEEDED
     assert body["decision"] == "shed"
-    assert body["reason"] in ("floor_protected", "headroom")
+    assert body["reason"] == "floor_protected"
     assert body["limit"] == "total_tokens/token_bucket"
     assert body["retryable"] is True
     assert body["detail"]
@@ -77,7 +77,7 @@ def test_a_call_that_does_not_fit_now_is_shed_with_its_reason_and_retry_time(
 def test_retry_headers_say_the_same_as_the_body_and_are_never_zero(caller: Caller) -> None:
     exhaust(caller)
 
-    answer = caller.admit(workload_class="nightly", input_tokens=15_000)
+    answer = caller.admit(workload_class="nightly", input_tokens=4900)
 
     milliseconds = answer.json()["retry_after_ms"]
     assert milliseconds >= 1
@@ -132,14 +132,14 @@ def test_a_call_larger_than_the_limit_never_fits(caller: Caller, small_pool: Poo
 
 
 def test_observe_mode_admits_and_says_what_it_would_have_been(caller: Caller, pool: Pool) -> None:
-    pool.mode = Pool.Mode.OBSERVE
+    pool.mode = "observe"
     pool.save()
     exhaust(caller)
 
-    answer = caller.admit(workload_class="nightly", input_tokens=15_000)
+    answer = caller.admit(workload_class="nightly", input_tokens=4900)
 
     assert answer.status_code == 201
-    assert answer.json()["would_be"] in ("floor_protected", "headroom")
+    assert answer.json()["would_be"] == "floor_protected"
 
 
 def test_an_untagged_call_falls_into_the_pools_class(
@@ -236,6 +236,6 @@ def test_an_id_that_was_never_given_is_not_found(caller: Caller) -> None:
 
 
 def exhaust(caller: Caller) -> None:
-    """Has the adjuster use up its floor and all that is lent to it, but for its neighbours'."""
+    """Has the adjuster use 90,000 of 100,000 tokens: what is left is kept for rescore."""
     for _ in range(6):
         assert caller.admit(input_tokens=14_000, output_tokens=1000).status_code == 201

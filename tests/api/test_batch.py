@@ -43,7 +43,8 @@ def test_a_single_answer_and_a_batched_one_have_the_same_members(caller: Caller)
 
 
 def test_calls_of_a_batch_draw_on_each_others_rest(caller: Caller, small_pool: Any) -> None:
-    call = CALL | {"pool": "small", "input_tokens": 100, "output_tokens": 30}
+    call = CALL | {"pool": "small", "workload_class": "nightly", "input_tokens": 100}
+    call |= {"output_tokens": 30}
 
     results = batch(caller, *[call] * 5).json()["results"]
 

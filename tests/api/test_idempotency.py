@@ -22,7 +22,7 @@ def test_an_admitted_decision_is_replayed(caller: Caller) -> None:
 
 def test_a_shed_decision_is_made_anew_with_its_first_id_and_deadline(caller: Caller) -> None:
     exhaust(caller)
-    wanted = {"workload_class": "nightly", "input_tokens": 15_000}
+    wanted = {"workload_class": "nightly", "input_tokens": 4900}
 
     first = caller.admit(headers=KEY, **wanted)
     deadline = Call.objects.get(id=first.json()["id"]).deadline

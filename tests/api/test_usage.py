@@ -29,6 +29,7 @@ def recorded(pool: Pool) -> None:
             shed=shed,
             estimated_tokens=4000,
             used_tokens=3000,
+            charged=3000,
             allowance=400_000,
         )
 
