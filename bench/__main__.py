@@ -14,17 +14,19 @@ from claims_demo.processes import ProcessFailed, end_on_signals
 PARTS = ("ledger", "http", "growth")
 
 
-def measure(world: World, parts: list[str], rounds: int, tell: Tell) -> dict[str, float]:
-    """The figures of those parts."""
+def measure(
+    world: World, parts: list[str], seconds: float, rounds: int, tell: Tell
+) -> dict[str, float]:
+    """The figures of those parts, each measured for so many seconds in so many rounds."""
     from bench import in_process, over_http  # models, once Django is set up
 
     figures: dict[str, float] = {}
     if "ledger" in parts:
-        figures |= in_process.measure(rounds, tell)
+        figures |= in_process.measure(seconds, rounds, tell)
     if "http" in parts:
-        figures |= over_http.measure(world, rounds, tell)
+        figures |= over_http.measure(world, seconds, rounds, tell)
     if "growth" in parts:
-        figures |= over_http.measure_growth(world, 2 * rounds, tell)
+        figures |= over_http.measure_growth(world, seconds, 2 * rounds, tell)
     return figures
 
 
@@ -35,13 +37,15 @@ def main() -> int:
         "--only", choices=PARTS, action="append", help="a part; prints it without saving"
     )
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured")
+    parser.add_argument("--seconds", type=float, default=3, help="how long each time")
     arguments = parser.parse_args()
+    parts = arguments.only or list(PARTS)
     end_on_signals()
     console = Console(highlight=False, markup=False)
     progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
         with world() as here:
-            figures = measure(here, arguments.only or list(PARTS), arguments.rounds, progress.print)
+            figures = measure(here, parts, arguments.seconds, arguments.rounds, progress.print)
     except (ImproperlyConfigured, ProcessFailed, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,7 +18,6 @@ CLASSES = ("adjuster", "rescore", "nightly")
 INPUT_TOKENS, OUTPUT_TOKENS = 800, 200
 CONTENDED = 32
 LEDGER_CALLERS = (1, 8, CONTENDED, 128)
-SECONDS = 2.5
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def ledger_line() -> Iterator[Admit]:
     yield lambda: services.admit(next(requests))
 
 
-def measure(rounds: int, tell: Tell) -> dict[str, float]:
+def measure(seconds: float, rounds: int, tell: Tell) -> dict[str, float]:
     """Durable admissions per second, and how often the ledger's fit into the naive ones."""
     fill_balance()
     lines: dict[str, tuple[Line, int]] = {
@@ -63,7 +62,7 @@ def measure(rounds: int, tell: Tell) -> dict[str, float]:
         **{f"ledger_per_s_{callers}": (ledger_line, callers) for callers in LEDGER_CALLERS},
     }
     contenders = {
-        name: partial(admissions_per_second, line, callers, SECONDS)
+        name: partial(admissions_per_second, line, callers, seconds)
         for name, (line, callers) in lines.items()
     }
     figures = medians(in_turn(contenders, rounds, tell))

@@ -11,7 +11,6 @@ from bench.world import Served, World
 
 CONNECTIONS = (1, 16, 64)
 COMPARED = 16
-SECONDS = 3.0
 STORED_CALLS = 1_000_000
 BODY = (
     '{"pool": "bench", "workload_class": "adjuster", "input_tokens": 800, "output_tokens": 200, '
@@ -19,11 +18,11 @@ BODY = (
 )
 
 
-def measure(world: World, rounds: int, tell: Tell) -> dict[str, float]:
+def measure(world: World, seconds: float, rounds: int, tell: Tell) -> dict[str, float]:
     """Admissions per second and their slowest hundredth at several numbers of connections."""
     with world.served() as server:
         contenders = {
-            f"{what}_{connections}": partial(_load(server, path, connections).run)
+            f"{what}_{connections}": partial(_load(server, path, connections, seconds).run)
             for connections in CONNECTIONS
             for what, path in (("null", "/api/v1/null"), ("http", "/api/v1/admissions"))
         }
@@ -40,26 +39,26 @@ def measure(world: World, rounds: int, tell: Tell) -> dict[str, float]:
     }
 
 
-def measure_growth(world: World, rounds: int, tell: Tell) -> dict[str, float]:
+def measure_growth(world: World, seconds: float, rounds: int, tell: Tell) -> dict[str, float]:
     """How much slower the slowest hundredth is with a million stored calls than with none."""
     tell(f"storing {STORED_CALLS:,} calls")
     with world.served() as empty, world.served_with_calls(STORED_CALLS) as full:
 
         def without_calls() -> Measured:
             world.forget_calls()
-            return _load(empty, "/api/v1/admissions", COMPARED).run()
+            return _load(empty, "/api/v1/admissions", COMPARED, seconds).run()
 
         contenders = {
             "empty": without_calls,
-            "full": _load(full, "/api/v1/admissions", COMPARED).run,
+            "full": _load(full, "/api/v1/admissions", COMPARED, seconds).run,
         }
         measured = in_turn(contenders, rounds, tell)
     return {"p99_growth_1m": _p99_ms(measured["full"]) / _p99_ms(measured["empty"])}
 
 
-def _load(server: Served, path: str, connections: int) -> Load:
+def _load(server: Served, path: str, connections: int, seconds: float) -> Load:
     headers = {"Authorization": f"Api-Key {server.key}"}
-    return Load(server.port, path, headers, BODY, connections, SECONDS)
+    return Load(server.port, path, headers, BODY, connections, seconds)
 
 
 def _per_second(values: list[Measured]) -> float:

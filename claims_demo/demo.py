@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import logging
-import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from django.core.management import CommandError, call_command
 from rich.console import Console
 
 from claims_demo.environment import data_dir
-from claims_demo.processes import ProcessFailed, end_on_signals, prepare, web
+from claims_demo.processes import ProcessFailed, end_on_signals, prepare, require_free, web
 from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.call import POOL
 from claims_demo.storm.process import StormProcess
@@ -57,9 +56,8 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
 def _free_port(wanted: int, console: Console) -> int:
     """The port asked for or, saying so, the next free one."""
     for port in range(wanted, min(wanted + PORTS_TRIED, 65_536)):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((HOST, port))
+        with contextlib.suppress(ProcessFailed):
+            require_free(HOST, port)
             if port != wanted:
                 console.print(f"Port {wanted} is taken; the demo uses {port}.")
             return port
