@@ -2,16 +2,16 @@
 
 from django.urls import include, path
 
-from budget.api import admissions, health, pools, schema, usage
+from budget.api import admissions, calls, health, pools, schema, usage
 
 app_name = "budget"
 
 api = [
     path("admissions", admissions.AdmissionsView.as_view(), name="admissions"),
     path("admissions/batch", admissions.BatchView.as_view(), name="batch"),
-    path("admissions/<str:admission_id>", admissions.AdmissionView.as_view(), name="admission"),
-    path("admissions/<str:admission_id>/settle", admissions.SettleView.as_view(), name="settle"),
-    path("admissions/<str:admission_id>/renew", admissions.RenewView.as_view(), name="renew"),
+    path("admissions/<str:admission_id>", calls.AdmissionView.as_view(), name="admission"),
+    path("admissions/<str:admission_id>/settle", calls.SettleView.as_view(), name="settle"),
+    path("admissions/<str:admission_id>/renew", calls.RenewView.as_view(), name="renew"),
     path("pools/<str:slug>", pools.PoolDetailView.as_view(), name="pool"),
     path("usage", usage.UsageView.as_view(), name="usage"),
 ]

@@ -10,9 +10,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import OpenApiResponse
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import AllowAny
-from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from budget.api.errors import problem_of
 from budget.api.problem import PROBLEM_JSON, title
@@ -82,15 +81,14 @@ def own_endpoints(endpoints: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [entry for entry in endpoints if isinstance(entry[3].cls.schema, ApiSchema)]
 
 
-class _Open:
+class _Open(APIView):
     """For everybody to read; errors are problems here too."""
 
-    authentication_classes: list[type[BaseAuthentication]] = []
+    authentication_classes = []
     permission_classes = [AllowAny]
-    request: Request
 
-    def handle_exception(self, error: Exception) -> HttpResponse:
-        return problem_of(error, self.request).response()
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]
+        return problem_of(exc, self.request).response()
 
 
 class SchemaView(_Open, SpectacularAPIView):
