@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from claims_demo.database.stale import living
 from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.report import Report, Tally
 from claims_demo.verdict import verdict
+from tests.claims_demo.directories import temporary_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 POOL = {
@@ -89,8 +91,9 @@ def test_on_a_terminal_the_scoreboard_is_a_table() -> None:
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def data_dir() -> Iterator[Path]:
+    with temporary_dir() as directory:
+        yield directory
 
 
 def demo(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from claims_demo.database.stale import living
 from claims_demo.processes import require_free
+from tests.claims_demo.directories import temporary_dir
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
@@ -30,8 +32,9 @@ def serve(port: int, **environment: str) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def data_dir() -> Iterator[Path]:
+    with temporary_dir() as directory:
+        yield directory
 
 
 @pytest.fixture

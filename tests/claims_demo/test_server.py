@@ -14,6 +14,7 @@ import pytest
 from claims_demo.database.errors import ServerUnavailable
 from claims_demo.database.server import EmbeddedServer
 from claims_demo.database.stale import living
+from tests.claims_demo.directories import temporary_dir
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
@@ -31,14 +32,14 @@ sys.stdin.read()
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made() -> Iterator[Path]:
     """A data directory with a database in it: making one takes as long as a whole test."""
-    directory = tmp_path_factory.mktemp("Made")
-    server = EmbeddedServer.at(directory)
-    with connect(server) as connection:
-        connection.execute("create table kept as select 1 as one")
-    server.leave()
-    return directory
+    with temporary_dir() as directory:
+        server = EmbeddedServer.at(directory)
+        with connect(server) as connection:
+            connection.execute("create table kept as select 1 as one")
+        server.leave()
+        yield directory
 
 
 @pytest.fixture
@@ -48,9 +49,10 @@ def data_dir(made: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def new_dir(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path
-    EmbeddedServer.at(tmp_path).leave()
+def new_dir() -> Iterator[Path]:
+    with temporary_dir() as directory:
+        yield directory
+        EmbeddedServer.at(directory).leave()
 
 
 def connect(server: EmbeddedServer) -> psycopg.Connection:
@@ -174,16 +176,16 @@ def test_half_made_data_is_made_again(new_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["with space's", "Long" * 30])
-def test_any_path_will_do(tmp_path: Path, name: str) -> None:
-    server = EmbeddedServer.at(tmp_path / name)
+def test_any_path_will_do(new_dir: Path, name: str) -> None:
+    server = EmbeddedServer.at(new_dir / name)
     with connect(server) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
     server.leave()
 
 
-def test_somebody_elses_socket_directory_is_refused(tmp_path: Path) -> None:
-    server = EmbeddedServer.at(tmp_path / ("Long" * 30))
-    server.cluster.socket.parent.symlink_to(tmp_path)
+def test_somebody_elses_socket_directory_is_refused(new_dir: Path) -> None:
+    server = EmbeddedServer.at(new_dir / ("Long" * 30))
+    server.cluster.socket.parent.symlink_to(new_dir)
     try:
         with pytest.raises(ServerUnavailable, match="is somebody else's"):
             server.ensure_running()
