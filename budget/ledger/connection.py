@@ -18,6 +18,9 @@ SESSION = {
     "enable_mergejoin": "off",
     "jit": "off",
 }
+# Also cuts off a writer that is stopped between the messages of one round trip.
+TRANSACTION_TIMEOUT = "SET transaction_timeout = '5s'"
+TRANSACTION_TIMEOUT_SINCE = 170_000
 CLIENT = {
     "application_name": "budget-ledger",
     "connect_timeout": 3,
@@ -35,4 +38,7 @@ def connect() -> psycopg.Connection:
         params.pop(name, None)
     options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     params["options"] = f"{params.get('options', '')} {options}".strip()
-    return psycopg.connect(**{**params, **CLIENT}, autocommit=True)
+    connection = psycopg.connect(**{**params, **CLIENT}, autocommit=True)
+    if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE:
+        connection.execute(TRANSACTION_TIMEOUT)
+    return connection

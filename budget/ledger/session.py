@@ -46,20 +46,22 @@ class Session:
         the number of the transaction, and the next attempt looks for it.
         """
         connection = self._connected()
-        reading = store.lock_and_read(
-            connection, self.pool_id, self._known, _ids(submissions), _keys(submissions)
-        )
-        terms_before = None if self._policy is None else self._policy.terms
-        policy = self._current_policy(connection, reading)
-        if policy is None:
-            self.close()
-            return [_unknown_to(submission.operation) for submission in submissions]
-        batch = self._open_batch(connection, reading, policy, terms_before)
-        answers = [_answer(batch, submission) for submission in submissions]
-        for submission in submissions:
-            submission.attempted = batch.seq
-        self._write(connection, batch, reading.state)
-        return answers
+        with connection.pipeline() as pipeline:
+            reading = store.lock_and_read(
+                connection,
+                pipeline,
+                self.pool_id,
+                self._known,
+                _ids(submissions),
+                _keys(submissions),
+            )
+            if reading is not None and reading.version is not None:
+                return self._decide(connection, pipeline, reading, submissions)
+        connection.rollback()
+        if reading is None and store.restore_lock(connection, self.pool_id):
+            return self.decide(submissions)
+        self.close()
+        return [_unknown_to(submission.operation) for submission in submissions]
 
     def recover(self) -> bool:
         """Roll back after an error. False if the connection is lost, perhaps with a commit."""
@@ -84,22 +86,27 @@ class Session:
             self._connection = connect()
         return self._connection
 
-    def _current_policy(
-        self, connection: psycopg.Connection, reading: store.Reading
-    ) -> Policy | None:
-        if reading.version is None:
-            self._policy = None
-        elif self._policy is None or self._policy.terms.version != reading.version:
-            self._policy = load_policy(connection.cursor(), self.pool_id)
-        return self._policy
-
-    def _open_batch(
+    def _decide(
         self,
         connection: psycopg.Connection,
+        pipeline: psycopg.Pipeline,
         reading: store.Reading,
-        policy: Policy,
-        terms_before: PoolTerms | None,
+        submissions: Sequence[Submission],
+    ) -> list[Answer | BudgetError]:
+        batch = self._open_batch(connection, pipeline, reading)
+        answers = [_answer(batch, submission) for submission in submissions]
+        for submission in submissions:
+            submission.attempted = batch.seq
+        state = _new_state(batch, reading.state)
+        store.write_and_commit(connection, pipeline, self.pool_id, batch.changes, state)
+        self._known = reading.state if state is None else state.known
+        return answers
+
+    def _open_batch(
+        self, connection: psycopg.Connection, pipeline: psycopg.Pipeline, reading: store.Reading
     ) -> Batch:
+        terms_before = None if self._policy is None else self._policy.terms
+        policy = self._current_policy(connection, pipeline, reading)
         terms = policy.terms
         seq, balances = 1, fresh_balances(terms, reading.clock)
         if reading.state is not None:
@@ -107,21 +114,32 @@ class Session:
         revision = None
         if balances.version != terms.version:
             revision = NewRevision(terms, policy.changed_at)
-            self._adopt(connection, balances, policy, terms_before)
+            self._adopt(connection, pipeline, balances, policy, terms_before)
         advance(terms, balances.pool, reading.clock)
         batch = Batch(self.pool_id, seq, terms, balances, reading.calls)
         batch.changes.revision = revision
         batch.close_minute()
         if batch.now >= balances.next_lapse:
             ended, balances.lapsed_through, balances.next_lapse = store.read_lapsed(
-                connection, self.pool_id, balances.lapsed_through, batch.now
+                connection, pipeline, self.pool_id, balances.lapsed_through, batch.now
             )
             lapse(batch, ended)
         return batch
 
+    def _current_policy(
+        self, connection: psycopg.Connection, pipeline: psycopg.Pipeline, reading: store.Reading
+    ) -> Policy:
+        if self._policy is None or self._policy.terms.version != reading.version:
+            self._policy = load_policy(connection.cursor(), self.pool_id)
+            pipeline.sync()
+            if self._policy is None:
+                raise psycopg.OperationalError("the pool was deleted this very moment")
+        return self._policy
+
     def _adopt(
         self,
         connection: psycopg.Connection,
+        pipeline: psycopg.Pipeline,
         balances: Balances,
         policy: Policy,
         terms_before: PoolTerms | None,
@@ -130,24 +148,21 @@ class Session:
         old = terms_before
         if old is None or old.version != balances.version:
             old = load_revision(connection.cursor(), self.pool_id, balances.version)
+            pipeline.sync()
         if old is not None:
             balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
         balances.version = policy.terms.version
 
-    def _write(
-        self, connection: psycopg.Connection, batch: Batch, before: store.Known | None
-    ) -> None:
-        state = None
-        if batch.changes.balances_changed:
-            state = store.NewState(
-                seq=batch.seq,
-                at=batch.now,
-                document=batch.balances.encode(),
-                kept=before is None or minute_of(before.at) != minute_of(batch.now),
-                version=batch.terms.version,
-            )
-        store.write_and_commit(connection, self.pool_id, batch.changes, state)
-        self._known = before if state is None else store.Known(*state[:3])
+
+def _new_state(batch: Batch, before: store.Known | None) -> store.NewState | None:
+    """What to append after the batch; None if it changed no balance."""
+    if not batch.changes.balances_changed:
+        return None
+    return store.NewState(
+        store.Known(batch.seq, batch.now, batch.balances.encode()),
+        kept=before is None or minute_of(before.at) != minute_of(batch.now),
+        version=batch.terms.version,
+    )
 
 
 def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:

@@ -42,6 +42,8 @@ def settle(batch: Batch, operation: Settle) -> Settled:
     )
     batch.changes.settled.append(row)
     _remember(call, row)
+    if operation.forget_key and call.idempotency_key is not None:
+        batch.keyed.pop((call.key_prefix, call.idempotency_key), None)
     return _answer(batch, operation, settlement)
 
 

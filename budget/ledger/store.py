@@ -3,6 +3,10 @@
 A transaction is two pipelined round trips. The first takes the pool's lock, which is a
 statement of its own: only the statements after it see what the last holder committed.
 The second writes everything the batch changed and commits.
+
+Each round trip ends with `Pipeline.sync`. Leaving the pipeline instead, or fetching before
+the sync, sends a flush after it, and that message disarms the server's timeout for idle
+transactions: a writer stopped while it holds the lock would keep it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -205,64 +209,67 @@ class Reading(NamedTuple):
 class NewState(NamedTuple):
     """The state to append after a batch."""
 
-    seq: int
-    at: int
-    document: bytes
+    known: Known
     kept: bool
     version: int
 
 
 def lock_and_read(
     connection: psycopg.Connection,
+    pipeline: psycopg.Pipeline,
     pool_id: int,
     known: Known | None,
-    ids: Sequence[UUID],
-    keys: Iterable[tuple[str, str]],
-) -> Reading:
+    ids: Sequence[UUID] = (),
+    keys: Iterable[tuple[str, str]] = (),
+) -> Reading | None:
     """Open a transaction that holds the pool's lock, and read what a batch needs.
 
-    `ids` and `keys` (prefix, idempotency key) name the calls to look up. Raises
-    psycopg.errors.LockNotAvailable when another writer holds the lock for too long.
+    `ids` and `keys` (prefix, idempotency key) name the calls to look up. None if there is
+    no lock row: see `restore_lock`. Raises psycopg.errors.LockNotAvailable when another
+    writer holds the lock for too long.
     """
     wanted = {
         "pool": pool_id,
         "seq": known.seq if known else None,
         "at": known.at if known else None,
     }
-    key_document = [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in keys]
     found: list[psycopg.Cursor] = []
-    with connection.pipeline():
-        connection.execute(BEGIN, prepare=True)
-        lock = connection.execute(LOCK, (pool_id,), prepare=True)
-        state = connection.execute(READ, wanted, prepare=True, binary=True)
-        if ids:
-            found.append(connection.execute(CALLS_BY_ID, (ids, pool_id), prepare=True))
-        if key_document:
-            document = _json(key_document)
-            found.append(connection.execute(CALLS_BY_KEY, (document, pool_id), prepare=True))
+    connection.execute(BEGIN, prepare=True)
+    lock = connection.execute(LOCK, (pool_id,), prepare=True)
+    state = connection.execute(READ, wanted, prepare=True, binary=True)
+    if ids:
+        found.append(connection.execute(CALLS_BY_ID, (ids, pool_id), prepare=True))
+    if key_document := [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in keys]:
+        document = _json(key_document)
+        found.append(connection.execute(CALLS_BY_KEY, (document, pool_id), prepare=True))
+    pipeline.sync()
     if lock.rowcount == 0:
-        return _restore_lock(connection, pool_id, known, ids, keys)
+        return None
     clock, version, seq, at, document = state.fetchone()
-    if seq is None:
-        newest = None
-    elif document is None:
-        newest = known
-    else:
-        newest = Known(seq, at, document)
+    newest = known if document is None else Known(seq, at, document)
     return Reading(
-        clock, version, newest, [stored_call(*row) for cursor in found for row in cursor]
+        clock,
+        version,
+        None if seq is None else newest,
+        [stored_call(*row) for cursor in found for row in cursor],
     )
 
 
+def restore_lock(connection: psycopg.Connection, pool_id: int) -> bool:
+    """Bring a pool's lock row back; False if there is no such pool."""
+    connection.execute(RESTORE_LOCK, (pool_id,))
+    return connection.execute(LOCK, (pool_id,)).rowcount > 0
+
+
 def read_lapsed(
-    connection: psycopg.Connection, pool_id: int, after: int, now: int
+    connection: psycopg.Connection, pipeline: psycopg.Pipeline, pool_id: int, after: int, now: int
 ) -> tuple[list[StoredCall], int, int]:
     """The leases that ended since `after`, up to when they are all, and a bound for the next."""
-    with connection.pipeline():
-        bounds = {"pool": pool_id, "after": after, "to": now, "most": MOST_LAPSES}
-        ended = connection.execute(LAPSED, bounds, prepare=True)
-        bounds = {"pool": pool_id, "after": now, "to": now + LOOK_AHEAD}
-        upcoming = connection.execute(NEXT_LAPSE, bounds, prepare=True)
+    bounds = {"pool": pool_id, "after": after, "to": now, "most": MOST_LAPSES}
+    ended = connection.execute(LAPSED, bounds, prepare=True)
+    bounds = {"pool": pool_id, "after": now, "to": now + LOOK_AHEAD}
+    upcoming = connection.execute(NEXT_LAPSE, bounds, prepare=True)
+    pipeline.sync()
     lapsed = [stored_call(*row) for row in ended]
     if len(lapsed) == MOST_LAPSES:
         through = (lapsed[-1].lease_expires or 0) - 1
@@ -273,15 +280,16 @@ def read_lapsed(
 
 def write_and_commit(
     connection: psycopg.Connection,
+    pipeline: psycopg.Pipeline,
     pool_id: int,
     changes: Changes,
     state: NewState | None,
 ) -> None:
     """Write what a batch changed and commit. On an error nothing is written."""
-    with connection.pipeline():
-        for statement, params in _statements(pool_id, changes, state):
-            connection.execute(statement, params, prepare=True)
-        connection.execute(COMMIT, prepare=True)
+    for statement, params in _statements(pool_id, changes, state):
+        connection.execute(statement, params, prepare=True)
+    connection.execute(COMMIT, prepare=True)
+    pipeline.sync()
 
 
 def _statements(
@@ -294,7 +302,8 @@ def _statements(
 
 
 def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterator[tuple[str, Any]]:
-    batch = {"pool": pool_id, "seq": state.seq, "now": state.at, "version": state.version}
+    seq, at, document = state.known
+    batch = {"pool": pool_id, "seq": seq, "now": at, "version": state.version}
     if changes.retried:
         yield RETRY, (_json(changes.retried),)
     if changes.forgotten:
@@ -302,9 +311,9 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
     if changes.decided:
         yield DECIDE, {**batch, "calls": _json(changes.decided)}
     if changes.lapsed:
-        yield LAPSE, (state.at, changes.lapsed)
+        yield LAPSE, (at, changes.lapsed)
     if changes.settled:
-        yield SETTLE, {"seq": state.seq, "now": state.at, "calls": _json(changes.settled)}
+        yield SETTLE, {"seq": seq, "now": at, "calls": _json(changes.settled)}
     if closed := changes.closed:
         tallies = _json(closed.documents())
         yield (
@@ -318,29 +327,11 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
         )
     if changes.revision is not None:
         terms, changed_at = changes.revision
-        yield KEEP_REVISION, (pool_id, terms.version, _json(terms), changed_at, state.at)
-    yield APPEND_STATE, (pool_id, state.seq, state.at, state.document, state.kept)
-    if state.seq % SWEEP_EVERY == 0:
-        newest = state.seq - SWEEP_EVERY
+        yield KEEP_REVISION, (pool_id, terms.version, _json(terms), changed_at, at)
+    yield APPEND_STATE, (pool_id, seq, at, document, state.kept)
+    if seq % SWEEP_EVERY == 0:
+        newest = seq - SWEEP_EVERY
         yield SWEEP_STATES, (pool_id, newest - SWEEP_EVERY, newest)
-
-
-def _restore_lock(
-    connection: psycopg.Connection,
-    pool_id: int,
-    known: Known | None,
-    ids: Sequence[UUID],
-    keys: Iterable[tuple[str, str]],
-) -> Reading:
-    connection.rollback()
-    if connection.execute(RESTORE_LOCK, (pool_id,)).rowcount or _has_lock(connection, pool_id):
-        return lock_and_read(connection, pool_id, known, ids, keys)
-    connection.execute(BEGIN)
-    return Reading(0, None, None, [])
-
-
-def _has_lock(connection: psycopg.Connection, pool_id: int) -> bool:
-    return connection.execute(LOCK, (pool_id,)).rowcount > 0
 
 
 def _json(value: Any) -> str:

@@ -1,0 +1,65 @@
+"""Invariant 10: decided again from a kept state, every decision is the same decision."""
+
+import random
+import time
+
+import pytest
+
+from budget import services
+from budget.ledger.balances import decode_balances
+from budget.ledger.rerun import rerun
+from budget.models import Call, Limit, Pool, PoolState, WorkloadClass
+from tests.ledger.pools import admit, make_pool, settle, together
+
+pytestmark = pytest.mark.usefixtures("classes")
+
+
+@pytest.fixture
+def history() -> Pool:
+    """Admissions, refusals, settlements, lapses, retries and edits, many at once."""
+    WorkloadClass.objects.update(max_call_seconds=1, max_call_tokens=2000)
+    pool = make_pool(
+        {"unit": "total_tokens", "algorithm": "token_bucket", "amount": 300_000},
+        {"unit": "requests", "algorithm": "sliding_window", "amount": 300},
+        {"unit": "requests", "algorithm": "gauge", "amount": 40},
+        shares={"adjuster": 40, "rescore": 20},
+    )
+    chance = random.Random(2)
+
+    def calls() -> None:
+        for _ in range(15):
+            slug = chance.choice(["adjuster", "rescore", "nightly", None])
+            key = chance.choice([None, None, f"key {chance.randrange(30)}"])
+            call = admit(slug, chance.randrange(1, 2000), idempotency_key=key)
+            if call.admitted and not call.replayed and chance.random() < 0.5:
+                settle(call.id, chance.randrange(2000))
+
+    together(6, calls)
+    Limit.objects.filter(algorithm="token_bucket").update(amount=200_000)
+    together(6, calls)
+    time.sleep(1.1)
+    WorkloadClass.objects.filter(slug="nightly").update(paused=True)
+    together(6, calls)
+    late = Call.objects.filter(state="lease_expired").first()
+    assert late is not None
+    settle(late.pk, 1)
+    services.cancel(admit(tokens=1).id)
+    return pool
+
+
+def test_every_decision_comes_out_the_same(history: Pool) -> None:
+    first = PoolState.objects.filter(pool_id=history.pk, kept=True).earliest("seq")
+    again = rerun(history.pk, first.seq)
+    assert again.differences == []
+    assert again.decisions == Call.objects.filter(seq__gt=first.seq).count() > 200
+    newest = PoolState.objects.filter(pool_id=history.pk).latest("seq")
+    assert again.balances == decode_balances(bytes(newest.state)).pool
+
+
+def test_a_tampered_row_is_found(history: Pool) -> None:
+    first = PoolState.objects.filter(pool_id=history.pk, kept=True).earliest("seq")
+    call = Call.objects.filter(state="shed", seq__gt=first.seq).first()
+    assert call is not None
+    Call.objects.filter(pk=call.pk).update(reason="paused")
+    differences = rerun(history.pk, first.seq).differences
+    assert [difference.call.pk for difference in differences] == [call.pk]

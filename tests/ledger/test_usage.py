@@ -1,0 +1,86 @@
+"""Usage by minute: what was decided adds up to what is reported."""
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from budget import services
+from budget.models import Call, UsageMinute, WorkloadClass
+from tests.ledger.pools import admit, make_pool, settle
+
+pytestmark = pytest.mark.usefixtures("classes")
+
+WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 20_000}
+
+
+def usage(workload_class: str | None = None) -> list[dict[str, Any]]:
+    now = datetime.now(UTC)
+    return services.usage("claims", now - timedelta(minutes=5), now, workload_class)
+
+
+def test_totals_equal_the_sum_over_decisions() -> None:
+    make_pool(WINDOW, shares={"adjuster": 40})
+    chance = random.Random(1)
+    for n in range(60):
+        slug = chance.choice(["adjuster", "rescore", "nightly", None])
+        tokens = chance.randrange(1, 2000)
+        call = admit(slug, tokens)
+        if call.admitted and n % 2:
+            settle(call.id, chance.randrange(2 * tokens))
+    found = {minute["workload_class"]: minute for minute in usage()}
+    assert set(found) == {"", "adjuster", "nightly", "rescore"}
+    for slug, minute in found.items():
+        calls = list(Call.objects.filter(workload_class=slug))
+        admitted = [call for call in calls if call.state != "shed"]
+        assert minute["offered"] == len(calls)
+        assert minute["admitted"] == len(admitted)
+        assert minute["estimated_tokens"] == sum(call.input_tokens for call in admitted)
+        assert minute["used_tokens"] == sum(call.used_input_tokens or 0 for call in admitted)
+        shed = [call.reason for call in calls if call.state == "shed"]
+        assert minute["shed"] == {reason: shed.count(reason) for reason in set(shed)}
+        assert minute["shed_rate"] == len(shed) / len(calls)
+
+
+def test_utilisation_is_what_was_kept_of_the_allowance() -> None:
+    make_pool(WINDOW)
+    admit(tokens=4000)
+    settle(admit(tokens=4000).id, 1000)
+    settle(admit(tokens=1000).id, 2000)
+    (minute,) = usage("adjuster")
+    assert minute["utilisation_percent"] == 100 * (4000 + 1000 + 2000) / 20_000
+
+
+def test_a_closed_minute_becomes_one_row_per_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    make_pool(WINDOW)
+    admit("adjuster", 100)
+    admit("nightly", 200)
+    time.sleep(1)
+    admit("adjuster", 300)
+    assert UsageMinute.objects.filter(workload_class="nightly").count() == 1
+    totals = UsageMinute.objects.values_list("workload_class", "estimated_tokens", "allowance")
+    assert sum(tokens for slug, tokens, _ in totals if slug == "adjuster") == 100
+    assert {allowance for _, _, allowance in totals} == {20_000}
+
+
+def test_a_lapsed_lease_counts_as_used_until_it_is_corrected() -> None:
+    WorkloadClass.objects.update(max_call_seconds=1)
+    make_pool(WINDOW)
+    late = admit(tokens=1000)
+    time.sleep(1.1)
+    admit("nightly")
+    (minute,) = usage("adjuster")
+    assert minute["used_tokens"] == 1000
+    settle(late.id, 400)
+    assert sum(minute["used_tokens"] for minute in usage("adjuster")) == 400
+
+
+def minutes_pass_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the minute of usage, not that of any limit."""
+    for module in ("batch", "session"):
+        monkeypatch.setattr(
+            f"budget.ledger.{module}.minute_of", lambda micros: micros - micros % 1_000_000
+        )
