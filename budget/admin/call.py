@@ -11,13 +11,19 @@ from django.utils.html import format_html
 
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin, ReasonFilter
 from budget.models import Call, Pool
-from budget.rule.decision import Standing
+from budget.rule.decision import TOLERANCE, Standing
 
 
 class Verdict(NamedTuple):
-    """One limit's numbers and what they led to, in words."""
+    """One limit's numbers, written out, and what they led to."""
 
-    standing: Standing
+    limit: str
+    available: str
+    protected: str
+    free: str
+    headroom: str
+    own_floor: str
+    cost: str
     fits: bool
     words: str
 
@@ -30,14 +36,13 @@ class CallAdmin(ReadOnlyAdmin):
     ordering = ["-id"]
     sortable_by: list[str] = []
     list_display = [
-        "offered_at",
+        "offered",
         "pool",
         "workload_class",
         "decision",
         "reason",
         "estimate",
         "used",
-        "outcome",
         "source",
     ]
     list_filter = [PoolFilter, ClassFilter, "state", ReasonFilter]
@@ -72,6 +77,11 @@ class CallAdmin(ReadOnlyAdmin):
             request, object_id, form_url, (extra_context or {}) | context
         )
 
+    @admin.display(description="offered")
+    def offered(self, call: Call) -> str:
+        """To the second."""
+        return f"{call.offered_at:%Y-%m-%d %H:%M:%S}"
+
     @admin.display(description="pool")
     def pool(self, call: Any) -> str:
         """Its slug, or its number when the pool is gone."""
@@ -79,8 +89,8 @@ class CallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="decision")
     def decision(self, call: Call) -> str:
-        """Admitted or shed, and the state of the lease."""
-        word = call.get_state_display()
+        """Shed, or how far the call is."""
+        word = call.outcome.replace("_", " ") or call.get_state_display()
         return format_html('<span class="budget-badge budget-{}">{}</span>', call.state, word)
 
     @admin.display(description="estimate")
@@ -102,11 +112,35 @@ def verdicts(call: Call) -> list[Verdict]:
 
 
 def _verdict(standing: Standing) -> Verdict:
-    usable = standing.free - standing.headroom
+    fits = standing.within_floor or standing.shortfall <= TOLERANCE
+    return Verdict(
+        limit=standing.limit,
+        available=_units(standing.available),
+        protected=", ".join(f"{slug} {_units(n)}" for slug, n in standing.protected.items()),
+        free=_units(standing.free),
+        headroom=_units(standing.headroom),
+        own_floor=_units(standing.own_floor),
+        cost=_units(standing.cost),
+        fits=fits,
+        words=f"{_comparison(standing, fits)} {_ceiling(standing)}".strip(),
+    )
+
+
+def _comparison(standing: Standing, fits: bool) -> str:
+    cost, usable = _units(standing.cost), _units(max(0, standing.free - standing.headroom))
     if standing.within_floor:
-        words = f"{standing.cost:,} fits the class's own floor of {standing.own_floor:,.0f}."
-        return Verdict(standing, True, words)
-    if standing.shortfall <= 0:
-        return Verdict(standing, True, f"{standing.cost:,} fits the {usable:,.0f} left to it.")
-    missing = f"{standing.shortfall:,.0f} more than the {max(usable, 0):,.0f} left to it"
-    return Verdict(standing, False, f"{standing.cost:,} is {missing}.")
+        return f"{cost} fits the class's own floor of {_units(standing.own_floor)}."
+    if fits:
+        return f"{cost} fits the {usable} left to it."
+    return f"{cost} is more than the {usable} left to it."
+
+
+def _ceiling(standing: Standing) -> str:
+    if standing.ceiling_left is None:
+        return ""
+    return f"Its ceiling leaves {_units(standing.ceiling_left)}."
+
+
+def _units(amount: float) -> str:
+    """Whole, but small amounts with a decimal: half a request matters."""
+    return f"{amount:,.1f}" if abs(amount) < 100 and amount != round(amount) else f"{amount:,.0f}"

@@ -9,7 +9,7 @@ from django.db.models.functions import NullIf
 
 from budget import services
 from budget.ledger.errors import BudgetError
-from budget.models import Pool, UsageMinute
+from budget.models import Pool, UsageMinute, WorkloadClass
 from budget.policy.stored import stored_terms
 from budget.rule.idle import largest_calls, reach
 from budget.rule.terms import LimitTerms, PoolTerms
@@ -44,22 +44,23 @@ class LimitStanding(NamedTuple):
         """What is left, never below nothing, for a meter."""
         return None if self.available is None else max(0.0, self.available)
 
+    @property
+    def scarce(self) -> float:
+        """Below this a meter warns."""
+        return self.terms.capacity / 5
+
 
 def standings(pool: Pool) -> list[LimitStanding]:
-    """Every limit of a pool with every class's part in it."""
+    """Every limit of a pool with every class's part in it, the leading limit first."""
     terms = stored_terms(pool)
     live = _live(pool.slug)
-    return [
-        LimitStanding(
-            limit,
-            live.get(limit.name, {}).get("available"),
-            [
-                _class_standing(terms, c, d, live.get(limit.name, {}))
-                for c in range(len(terms.classes))
-            ],
-        )
-        for d, limit in enumerate(terms.limits)
-    ]
+    order = sorted(range(len(terms.limits)), key=lambda d: d != terms.leading)
+    return [_limit_standing(terms, d, live.get(terms.limits[d].name, {})) for d in order]
+
+
+def _limit_standing(terms: PoolTerms, d: int, live: dict[str, Any]) -> LimitStanding:
+    classes = [_class_standing(terms, c, d, live) for c in range(len(terms.classes))]
+    return LimitStanding(terms.limits[d], live.get("available"), classes)
 
 
 def _class_standing(terms: PoolTerms, c: int, d: int, live: dict[str, Any]) -> ClassStanding:
@@ -84,6 +85,25 @@ def _live(slug: str) -> dict[str, Any]:
     except BudgetError:
         return {}
     return {f"{limit['unit']}/{limit['algorithm']}": limit for limit in view["limits"]}
+
+
+class PoolStanding(NamedTuple):
+    """One class on one limit of one pool."""
+
+    pool: Pool
+    limit: LimitStanding
+    own: ClassStanding
+
+
+def standings_of(slug: str) -> list[PoolStanding]:
+    """Where a class stands on every limit of every pool."""
+    return [
+        PoolStanding(pool, limit, own)
+        for pool in Pool.objects.select_related("untagged_class")
+        for limit in standings(pool)
+        for own in limit.classes
+        if own.slug == slug
+    ]
 
 
 class Span(NamedTuple):
@@ -133,8 +153,13 @@ def _usage_of(pool: Pool, workload_class: str | None, now: datetime) -> list[Usa
                 for name, stretch in (("day", DAY), ("week", WEEK))
             ],
         )
-        for slug in sorted(sums.keys() | late.keys())
+        for slug in _strictest_first(sums.keys() | late.keys())
     ]
+
+
+def _strictest_first(slugs: set[str]) -> list[str]:
+    ordered = list(WorkloadClass.objects.filter(slug__in=slugs).values_list("slug", flat=True))
+    return [*ordered, *sorted(slugs - set(ordered))]
 
 
 def _sums(closed: Any, now: datetime) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
@@ -22,6 +23,7 @@ from budget.policy.history import (
     scope_of_pool,
 )
 from budget.policy.stored import hold_policy, new_problems, stored_problems
+from budget.policy.words import RESERVATION
 from budget.rule.checks import problems
 
 BLAME = {"share_percent": "max_call_tokens", "headroom_percent": "tier"}
@@ -74,6 +76,11 @@ class PoolForm(PolicyForm):
         model = Pool
         exclude: ClassVar[list[str]] = []
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "untagged_class" in self.fields:
+            self.fields["untagged_class"].empty_label = "none: shed them"
+
     def scope(self) -> Scope:
         """The pool with all that belongs to it."""
         return scope_of_pool(self.instance.pk)
@@ -102,6 +109,19 @@ class WorkloadClassForm(PolicyForm):
                     field = BLAME.get(fault.field) if fault.owner == edited.slug else None
                     self.add_error(field, f"Pool {pool}: {fault.message}")
         return cleaned
+
+
+class RowForm(forms.ModelForm):
+    """A row of a pool; numbers are shown as their author would write them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, value in self.initial.items():
+            if isinstance(value, Decimal):
+                self.initial[name] = format(value.normalize(), "f")
+        for name, field in self.fields.items():
+            if not field.required and name in RESERVATION:
+                field.widget.attrs["placeholder"] = RESERVATION[name].empty
 
 
 class PolicyFormSet(BaseInlineFormSet):

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import models
 from django.http import HttpRequest, HttpResponse
 from rest_framework_api_key.admin import APIKeyModelAdmin
 
@@ -34,7 +35,7 @@ class ApiKeyAdmin(APIKeyModelAdmin):
     list_display = ["name", "prefix", "scope", "created", "expiry_date", "revoked"]
     list_filter = ["revoked", "all_classes", "all_pools"]
     search_fields = ["name", "prefix"]
-    filter_horizontal = ["classes", "pools"]
+    formfield_overrides = {models.ManyToManyField: {"widget": forms.CheckboxSelectMultiple}}
     fieldsets = [
         (None, {"fields": ["name", "prefix", "expiry_date", "revoked"]}),
         ("May use", {"fields": ["all_classes", "classes", "all_pools", "pools"]}),

@@ -80,6 +80,13 @@ class PolicyAdmin(admin.ModelAdmin):
         with audit(request):
             return super().delete_view(request, *args, **kwargs, extra_context=context)
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """One row at a time: each change has its own reason."""
+        context["show_save_and_add_another"] = False
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:

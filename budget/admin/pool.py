@@ -9,12 +9,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from budget.admin.figures import recent_usage, standings
-from budget.admin.forms import PolicyFormSet, PoolForm
+from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
 from budget.admin.policy import PAUSING, PolicyAdmin, Switch
 from budget.models import Limit, PolicyVersion, Pool, Reservation
 from budget.models.choices import Mode
 from budget.policy.history import Scope, scope_of_pool
+from budget.policy.words import RESERVATION, written
 
+SHARE = RESERVATION["share_percent"]
 MODES = {
     "observe": Switch(
         "Observe",
@@ -30,8 +32,13 @@ class PolicyInline(admin.TabularInline):
     """Rows of a pool; more are added by button, so an unfilled one never gets in the way."""
 
     template = "budget/admin/policy_inline.html"
+    form = RowForm
     formset = PolicyFormSet
     extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Classes are plain choices, without links to their forms."""
+        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
 
 class LimitInline(PolicyInline):
@@ -87,6 +94,10 @@ class PoolAdmin(PolicyAdmin):
         rows = super().get_queryset(request)
         return rows.prefetch_related("limits", "reservations__workload_class")
 
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Classes are plain choices, without links to their forms."""
+        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
+
     def _create_formsets(self, request: HttpRequest, obj: Any, change: bool) -> Any:
         """Let the last formset see the others, to check the policy as a whole."""
         formsets, inlines = super()._create_formsets(request, obj, change)
@@ -126,7 +137,16 @@ class PoolAdmin(PolicyAdmin):
     def shares_in_words(self, pool: Pool) -> str:
         """`adjuster 50 %`, largest first."""
         rows = sorted(pool.reservations.all(), key=lambda row: -row.share_percent)
-        return " · ".join(f"{row.workload_class} {row.share_percent:g} %" for row in rows) or "none"
+        return (
+            " · ".join(f"{row.workload_class} {written(row.share_percent, SHARE)}" for row in rows)
+            or "none"
+        )
+
+
+def without_links(field: Any) -> Any:
+    """The field with the plain widget inside one that links to other forms."""
+    field.widget = getattr(field.widget, "widget", field.widget)
+    return field
 
 
 def _limit_in_words(limit: Limit) -> str:

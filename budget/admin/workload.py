@@ -3,21 +3,18 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from budget.admin.figures import recent_usage
+from budget.admin.figures import recent_usage, standings_of
 from budget.admin.forms import WorkloadClassForm
 from budget.admin.policy import PolicyAdmin
 from budget.models import Pool, WorkloadClass
 from budget.policy.history import Scope, scope_of_class
-from budget.rule.terms import TIERS
+from budget.policy.words import RESERVATION, written
 
-STRICTNESS = Case(
-    *[When(tier=tier, then=Value(position)) for position, tier in enumerate(TIERS)],
-    default=Value(len(TIERS)),
-)
+SHARE = RESERVATION["share_percent"]
 
 
 @admin.register(WorkloadClass)
@@ -42,20 +39,16 @@ class WorkloadClassAdmin(PolicyAdmin):
         """With what the list says about shares."""
         return super().get_queryset(request).prefetch_related("reservations__pool")
 
-    def get_ordering(self, request: HttpRequest) -> list[Any]:
-        """Strictest first."""
-        return [STRICTNESS, "deadline_seconds", "slug"]
-
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
-        """Add its reservations and recent figures on every pool."""
+        """Add live and recent figures on every pool."""
         row = context.get("original")
         if row is not None:
             stored = WorkloadClass.objects.get(pk=row.pk)
             context |= {
                 "stored": stored,
-                "reservations": stored.reservations.select_related("pool"),
+                "standings_of": standings_of(stored.slug),
                 "usages": recent_usage(Pool.objects.all(), stored.slug),
                 "switch_links": self.switch_links(stored),
             }
@@ -81,4 +74,7 @@ class WorkloadClassAdmin(PolicyAdmin):
     def shares(self, row: WorkloadClass) -> str:
         """`claims 50 %`."""
         rows = row.reservations.all()
-        return " · ".join(f"{each.pool} {each.share_percent:g} %" for each in rows) or "none"
+        return (
+            " · ".join(f"{each.pool} {written(each.share_percent, SHARE)}" for each in rows)
+            or "none"
+        )

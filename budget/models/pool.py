@@ -123,11 +123,13 @@ class Limit(Checked):
         help_text="Units allowed in a period; for a gauge, at once. Example: 400000 tokens.",
     )
     per_seconds = models.PositiveIntegerField(
+        "period (s)",
         default=60,
         validators=between(1, 86_400),
         help_text="Length of the period in seconds; not used by a gauge. Example: 60 s.",
     )
     burst_percent = models.DecimalField(
+        "burst %",
         max_digits=6,
         decimal_places=2,
         default=25,

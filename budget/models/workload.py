@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models import Case, Value, When
 
 from budget.models.choices import Tier, Unavailable
 from budget.models.history import remember
@@ -18,6 +19,7 @@ from budget.models.triggers import (
     raise_version,
     shares_within_pool,
 )
+from budget.rule.terms import TIERS
 
 WEEK = 604_800
 DAY = 86_400
@@ -25,6 +27,15 @@ MAX_CALL_TOKENS = 10_000_000
 MAX_QUEUE = 1_000_000_000
 LEAST_WEIGHT = Decimal("0.01")
 LEAST_PERCENT = Decimal("0.01")
+
+
+def strictest_first(prefix: str = "") -> list[Any]:
+    """Ordering of classes, or of rows that refer to one by `prefix`, as the rule orders them."""
+    tiers = [
+        When(**{f"{prefix}tier": tier}, then=Value(position)) for position, tier in enumerate(TIERS)
+    ]
+    return [Case(*tiers), f"{prefix}deadline_seconds", f"{prefix}slug"]
+
 
 not_shed = RegexValidator("^shed$", "`shed` means no class in policy files.", inverse_match=True)
 
@@ -42,39 +53,45 @@ class WorkloadClass(Checked):
         max_length=20, choices=Tier, help_text="Looser tiers are shed first. Example: interactive."
     )
     deadline_seconds = models.PositiveIntegerField(
+        "deadline (s)",
         validators=between(1, WEEK),
         help_text="After how long an answer is worthless, in seconds. Example: 5 s.",
     )
     max_call_seconds = models.PositiveIntegerField(
+        "longest call (s)",
         default=120,
         validators=between(1, DAY),
         help_text="After how many seconds a call that never reported back is over. Example: 120 s.",
     )
     max_call_tokens = models.PositiveIntegerField(
+        "largest call (tokens)",
         default=16_000,
         validators=between(1, MAX_CALL_TOKENS),
         help_text="The largest single call, input and output together. Example: 16000 tokens.",
     )
     when_unavailable = models.CharField(
         max_length=10,
-        choices=Unavailable,
+        choices=[("", "tier default"), *Unavailable.choices],
         blank=True,
         help_text="What callers do when this service is away; empty: local for interactive, "
         "else shed. Example: local.",
     )
     queue_limit = models.PositiveIntegerField(
+        "queue limit (jobs)",
         null=True,
         blank=True,
         validators=between(1, MAX_QUEUE),
         help_text="Jobs that may wait; empty: no bound. Example: 1000 jobs.",
     )
     queue_tokens = models.BigIntegerField(
+        "queue limit (tokens)",
         null=True,
         blank=True,
         validators=between(1, MAX_QUEUE),
         help_text="Tokens that may wait; empty: no bound. Example: 2000000 tokens.",
     )
     max_attempts = models.PositiveSmallIntegerField(
+        "attempts",
         default=3,
         validators=between(1, 100),
         help_text="How often a job is tried. Example: 3.",
@@ -84,7 +101,7 @@ class WorkloadClass(Checked):
     )
 
     class Meta:
-        ordering = ["slug"]
+        ordering = strictest_first()
         verbose_name_plural = "workload classes"
         constraints = [
             slug_only("class"),
@@ -104,9 +121,10 @@ class WorkloadClass(Checked):
 
 
 def _percent(
-    help_text: str, least: int | Decimal = 0, **options: Any
+    label: str, help_text: str, least: int | Decimal = 0, **options: Any
 ) -> "models.DecimalField[Any, Any]":
     return models.DecimalField(
+        label,
         max_digits=5,
         decimal_places=2,
         validators=between(least, 100),
@@ -124,22 +142,26 @@ class Reservation(Checked):
         WorkloadClass, on_delete=models.CASCADE, related_name="reservations"
     )
     share_percent = _percent(
+        "share %",
         "Floor: what looser classes cannot consume, in % of each limit's capacity. Example: 50 %.",
         default=0,
     )
     lendable_percent = _percent(
+        "lendable %",
         "How much of an unspent floor stricter classes may take; empty: 0 / 70 / 100 % by tier. "
         "Example: 70 %.",
         null=True,
         blank=True,
     )
     headroom_percent = _percent(
+        "headroom %",
         "How much of the unreserved part the class leaves free while stricter classes are at "
         "work; empty: 0 / 5 / 10 % by tier. Example: 5 %.",
         null=True,
         blank=True,
     )
     ceiling_percent = _percent(
+        "ceiling %",
         "The most the class may take of each limit. Example: 100 %.",
         least=LEAST_PERCENT,
         default=100,
@@ -152,6 +174,7 @@ class Reservation(Checked):
         help_text="Relative part among classes of one tier. Example: 2.",
     )
     yields_above_percent = _percent(
+        "yields above %",
         "Beyond its floor the class is shed once this much of the interactive floors is spent; "
         "empty: never. Example: 80 %.",
         least=LEAST_PERCENT,
@@ -160,6 +183,7 @@ class Reservation(Checked):
     )
     except_limits = ArrayField(
         models.CharField(max_length=50),
+        verbose_name="floor off on",
         default=list,
         blank=True,
         help_text="Limits on which the floor is switched off, as unit/algorithm. "
@@ -167,7 +191,7 @@ class Reservation(Checked):
     )
 
     class Meta:
-        ordering = ["pool", "workload_class"]
+        ordering = ["pool", *strictest_first("workload_class__")]
         constraints = [
             models.UniqueConstraint(
                 fields=["pool", "workload_class"], name="budget_one_reservation_per_class"

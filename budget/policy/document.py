@@ -210,5 +210,6 @@ def _mended(instance: models.Model, name: str, message: str) -> str:
     if name != "slug" and model_field.value_from_object(instance) in (None, ""):
         return f"Missing. {model_field.help_text}"
     if model_field.flatchoices:
-        return f"Expected one of {', '.join(value for value, _ in model_field.flatchoices)}."
+        choices = [value for value, _ in model_field.flatchoices if value]
+        return f"Expected one of {', '.join(choices)}."
     return message

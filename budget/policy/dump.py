@@ -15,7 +15,6 @@ from budget.policy.document import (
     POOL_FIELDS,
     RESERVATION_FIELDS,
 )
-from budget.rule.terms import TIERS
 
 UNUSED = {"gauge": ("per_seconds", "burst_percent"), "sliding_window": ("burst_percent",)}
 """Fields that an algorithm ignores."""
@@ -47,17 +46,13 @@ PolicyDumper.add_representer(
 
 def dump() -> str:
     """All classes and pools; loading it again changes nothing."""
-    classes = sorted(WorkloadClass.objects.all(), key=_strictness)
+    classes = WorkloadClass.objects.all()
     pools = Pool.objects.select_related("untagged_class")
     policy = {
         "workload_classes": {row.slug: _fields(row, CLASS_FIELDS) for row in classes},
         "pools": {row.slug: _pool(row, classes) for row in pools},
     }
     return yaml.dump(policy, Dumper=PolicyDumper, sort_keys=False, width=200, allow_unicode=True)
-
-
-def _strictness(row: WorkloadClass) -> tuple[int, int, str]:
-    return TIERS.index(row.tier), row.deadline_seconds, row.slug
 
 
 def _pool(pool: Pool, classes: Iterable[WorkloadClass]) -> dict[str, Any]:

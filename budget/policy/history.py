@@ -51,7 +51,7 @@ class Change(NamedTuple):
         """User name, or the database role when nobody was logged in."""
         role = f"database role {self.entries[0].event.db_role}"
         if "command" in self.context:
-            return role
+            return f"{self.context.get('account') or 'somebody'}, as {role}"
         return self.context.get("username") or f"{role}, outside the admin"
 
     @property

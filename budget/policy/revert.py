@@ -46,8 +46,8 @@ def revert(change: Change, dry_run: bool = False) -> list[str]:
             before = stored_problems()
             since = high_water()
             _undo(_undos(change))
-            check_deferred()
             _refuse(new_problems(before))
+            check_deferred()
             report = told(entries(since()))
             if dry_run:
                 transaction.set_rollback(True)

@@ -35,7 +35,7 @@ WORKLOAD_CLASS = {
     "deadline_seconds": Wording("deadline", "s"),
     "max_call_seconds": Wording("longest call", "s"),
     "max_call_tokens": Wording("largest call", "tokens"),
-    "when_unavailable": Wording("when unavailable", empty="default of the tier"),
+    "when_unavailable": Wording("when unavailable", empty="tier default"),
     "queue_limit": Wording("queue limit", "jobs", "no bound"),
     "queue_tokens": Wording("queue tokens", "tokens", "no bound"),
     "max_attempts": Wording("attempts"),
@@ -43,8 +43,8 @@ WORKLOAD_CLASS = {
 }
 RESERVATION = {
     "share_percent": Wording("share", "%"),
-    "lendable_percent": Wording("lendable", "%", "default of the tier"),
-    "headroom_percent": Wording("headroom", "%", "default of the tier"),
+    "lendable_percent": Wording("lendable", "%", "tier default"),
+    "headroom_percent": Wording("headroom", "%", "tier default"),
     "ceiling_percent": Wording("ceiling", "%"),
     "weight": Wording("weight"),
     "yields_above_percent": Wording("yields above", "%", "never"),
@@ -66,6 +66,8 @@ def written(value: Any, wording: Wording) -> str:
             return wording.empty
         case bool():
             return "yes" if value else "no"
+        case int():
+            text = f"{value:,}"
         case Decimal():
             text = format(value.normalize(), "f")
         case list():

@@ -3,11 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-import pghistory
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models, transaction
 
 from budget.models import ApiKey, Pool, WorkloadClass
+from budget.policy.commands import command_context
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         """Print what the key may do, and on the last line the key alone."""
         if not 1 <= len(name) <= ApiKey._meta.get_field("name").max_length:
             raise CommandError("NAME must have 1 to 50 characters.")
-        with transaction.atomic(), pghistory.context(command="create_api_key"):
+        with transaction.atomic(), command_context("create_api_key"):
             bound_classes = _rows(WorkloadClass, classes)
             bound_pools = _rows(Pool, pools)
             record, key = ApiKey.objects.create_key(

@@ -1,0 +1,189 @@
+"""The pool page: a policy is edited as a whole, with a reason."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from budget.models import Limit, Pool, Reservation, UsageMinute, WorkloadClass
+from budget.policy import rows
+from tests.admin.conftest import field_of, opened, pool_url, url
+
+pytestmark = pytest.mark.django_db
+
+
+def errors_of(answer: object) -> list[str]:
+    return [str(error) for error in answer.context["errors"]]  # type: ignore[attr-defined]
+
+
+def share(slug: str) -> int:
+    return Reservation.objects.get(workload_class__slug=slug).share_percent
+
+
+def test_a_share_is_changed_and_remembered_with_who_where_and_why(
+    editor: Client, claims: Pool
+) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, "adjuster", "share_percent")] = "45"
+    answer = editor.post(pool_url(claims), fields | {"reason": "quiet season"})
+    assert answer.status_code == 302
+    assert share("adjuster") == 45
+    context = rows.RESERVATION.events.objects.latest("pgh_id").pgh_context
+    assert context["username"] == "ada"
+    assert context["address"] == "192.0.2.7"
+    assert context["reason"] == "quiet season"
+
+
+def test_an_unchanged_form_leaves_no_event(editor: Client, claims: Pool) -> None:
+    before = rows.RESERVATION.events.objects.count(), rows.POOL.events.objects.count()
+    fields = opened(editor, pool_url(claims))
+    assert editor.post(pool_url(claims), fields | {"reason": "nothing"}).status_code == 302
+    after = rows.RESERVATION.events.objects.count(), rows.POOL.events.objects.count()
+    assert after == before
+
+
+@pytest.mark.parametrize("reason", ["", "   "])
+def test_no_change_without_a_reason(editor: Client, claims: Pool, reason: str) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, "adjuster", "share_percent")] = "45"
+    answer = editor.post(pool_url(claims), fields | {"reason": reason})
+    assert "Say why" in answer.content.decode()
+    assert share("adjuster") == 50
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value", "says"),
+    [
+        ("adjuster", "share_percent", "101", "less than or equal to 100"),
+        ("rescore", "ceiling_percent", "10", "below its share"),
+        ("nightly", "headroom_percent", "1", "below that of the stricter"),
+        ("nightly", "except_limits", "requests/window", "The pool has no limit requests/window"),
+        ("nightly", "weight", "NaN", "Enter a number"),
+    ],
+)
+def test_a_fault_of_a_reservation_stands_at_its_field(
+    editor: Client, claims: Pool, owner: str, name: str, value: str, says: str
+) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, owner, name)] = value
+    answer = editor.post(pool_url(claims), fields | {"reason": "try"})
+    assert answer.status_code == 200
+    formset = answer.context["inline_admin_formsets"][1].formset
+    (form,) = [form for form in formset.forms if str(form.instance.workload_class) == owner]
+    assert says in str(form.errors[name])
+
+
+def test_shares_over_100_are_refused_with_their_sum(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, "adjuster", "share_percent")] = "90"
+    answer = editor.post(pool_url(claims), fields | {"reason": "greedy"})
+    formset = answer.context["inline_admin_formsets"][1].formset
+    assert "Shares add up to 110 %" in str(formset.non_form_errors())
+    assert share("adjuster") == 50
+
+
+def test_a_limit_too_small_for_a_class_is_refused_at_the_class(
+    editor: Client, claims: Pool
+) -> None:
+    fields = opened(editor, pool_url(claims))
+    (amount,) = [name for name, value in fields.items() if value == 400_000]
+    answer = editor.post(pool_url(claims), fields | {amount: "4000", "reason": "downgrade"})
+    assert any("largest possible call of adjuster" in error for error in errors_of(answer))
+    assert Limit.objects.filter(amount=400_000).exists()
+
+
+def test_a_reservation_marked_for_deletion_no_longer_counts(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, "adjuster", "share_percent")] = "80"
+    fields[field_of(fields, "rescore", "DELETE")] = "on"
+    answer = editor.post(pool_url(claims), fields | {"reason": "no re-scores"})
+    assert answer.status_code == 302
+    assert share("adjuster") == 80
+    assert not Reservation.objects.filter(workload_class__slug="rescore").exists()
+
+
+@pytest.mark.usefixtures("committed")
+def test_somebody_elses_edit_is_not_overwritten(
+    editor: Client, other_editor: Client, claims: Pool
+) -> None:
+    mine, theirs = opened(editor, pool_url(claims)), opened(other_editor, pool_url(claims))
+    theirs[field_of(theirs, "adjuster", "share_percent")] = "45"
+    assert other_editor.post(pool_url(claims), theirs | {"reason": "first"}).status_code == 302
+    mine[field_of(mine, "rescore", "share_percent")] = "25"
+    answer = editor.post(pool_url(claims), mine | {"reason": "second"})
+    page = answer.content.decode()
+    assert "was changed after you opened it, by bob" in page
+    assert (share("adjuster"), share("rescore")) == (45, 20)
+
+
+def test_an_edit_by_raw_sql_is_not_overwritten_either(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims))
+    Limit.objects.filter(algorithm="gauge").update(amount=41)
+    answer = editor.post(pool_url(claims), fields | {"reason": "late"})
+    assert "was changed after you opened it" in answer.content.decode()
+
+
+def test_a_pool_is_added_with_a_reason_and_keeps_its_slug(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, url("pool_add")) | {
+        "slug": "night",
+        "provider": "openai",
+        "reason": "second account",
+    }
+    answer = editor.post(url("pool_add"), fields)
+    assert answer.status_code == 302, errors_of(answer)
+    pool = Pool.objects.get(slug="night")
+    fields = opened(editor, pool_url(pool)) | {"slug": "renamed", "reason": "nicer"}
+    assert editor.post(pool_url(pool), fields).status_code == 302
+    assert Pool.objects.filter(slug="night").exists()
+
+
+def test_the_page_shows_levels_floors_reach_and_the_largest_call(
+    viewer: Client, claims: Pool
+) -> None:
+    answer = viewer.get(pool_url(claims))
+    first = answer.context["standings"][0]
+    assert first.terms.name == "total_tokens/token_bucket"
+    assert first.available == pytest.approx(100_000)
+    adjuster, rescore, nightly = first.classes
+    assert (adjuster.floor, adjuster.effective) == pytest.approx((50_000, 50_000))
+    assert (rescore.largest_call, nightly.largest_call) == pytest.approx((50_000, 30_000))
+    assert nightly.reach_percent == 100
+    gauge = answer.context["standings"][1]
+    assert gauge.terms.name == "requests/gauge"
+    assert gauge.classes[2].reach_percent == pytest.approx(30)
+
+
+def test_the_page_sums_up_a_day_and_a_week(viewer: Client, claims: Pool) -> None:
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    for hours, offered, admitted in ((1, 10, 9), (30, 20, 10), (24 * 8, 99, 99)):
+        UsageMinute.objects.create(
+            pool_id=claims.pk,
+            workload_class="nightly",
+            minute=now - timedelta(hours=hours),
+            offered=offered,
+            admitted=admitted,
+            shed={"headroom": offered - admitted},
+            charged=4000,
+            allowance=400_000,
+        )
+    (usage,) = viewer.get(pool_url(claims)).context["usages"]
+    assert (usage.workload_class, usage.day.offered, usage.week.offered) == ("nightly", 10, 30)
+    assert usage.day.shed_percent == pytest.approx(10)
+    assert usage.week.shed_percent == pytest.approx(100 * 11 / 30)
+    assert usage.day.utilisation_percent == pytest.approx(1 / 1440, rel=0.01)
+
+
+def test_every_field_is_explained_with_an_example(editor: Client, claims: Pool) -> None:
+    for model in (Pool, Limit, Reservation, WorkloadClass):
+        for field in model._meta.fields:
+            if field.editable and field.name not in ("id", "pool", "workload_class"):
+                assert "Example: " in field.help_text, field
+    page = editor.get(pool_url(claims)).content.decode()
+    assert "what looser classes cannot consume, in % of each limit" in page
+
+
+def test_no_page_needs_inline_scripts_or_styles(editor: Client, claims: Pool) -> None:
+    page = editor.get(pool_url(claims)).content.decode()
+    assert " style=" not in page
+    assert "<style" not in page
+    assert "<script>" not in page

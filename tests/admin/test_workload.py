@@ -1,0 +1,69 @@
+"""The class page."""
+
+import pytest
+from django.test import Client
+
+from budget.models import Pool, WorkloadClass
+from tests.admin.conftest import class_url, opened, url
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_class_is_changed_with_a_reason(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, class_url("rescore")) | {"deadline_seconds": "600"}
+    assert editor.post(class_url("rescore"), fields).status_code == 200
+    assert editor.post(class_url("rescore"), fields | {"reason": "slower"}).status_code == 302
+    assert WorkloadClass.objects.get(slug="rescore").deadline_seconds == 600
+
+
+def test_a_class_that_no_longer_fits_a_pool_is_refused_at_its_field(
+    editor: Client, claims: Pool
+) -> None:
+    fields = opened(editor, class_url("nightly")) | {"max_call_tokens": "31000", "reason": "big"}
+    answer = editor.post(class_url("nightly"), fields)
+    errors = answer.context["adminform"].form.errors
+    assert "Pool claims: On total_tokens/token_bucket" in str(errors["max_call_tokens"])
+    assert WorkloadClass.objects.get(slug="nightly").max_call_tokens == 16_000
+
+
+def test_a_tier_that_breaks_the_order_of_headroom_is_refused(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, class_url("adjuster")) | {"tier": "bulk", "reason": "demoted"}
+    answer = editor.post(class_url("adjuster"), fields)
+    assert answer.status_code in (200, 302)
+    fields = opened(editor, class_url("nightly")) | {"tier": "near_line", "deadline_seconds": "10"}
+    answer = editor.post(class_url("nightly"), fields | {"reason": "promoted"})
+    assert "headroom of rescore" in str(answer.context["adminform"].form.errors["__all__"])
+
+
+@pytest.mark.usefixtures("committed")
+def test_somebody_elses_edit_is_not_overwritten(
+    editor: Client, other_editor: Client, claims: Pool
+) -> None:
+    mine, theirs = opened(editor, class_url("rescore")), opened(other_editor, class_url("rescore"))
+    assert other_editor.post(class_url("rescore"), theirs | {"max_attempts": "5", "reason": "a"})
+    answer = editor.post(class_url("rescore"), mine | {"deadline_seconds": "9", "reason": "b"})
+    assert "was changed after you opened it, by bob" in answer.content.decode()
+    row = WorkloadClass.objects.get(slug="rescore")
+    assert (row.max_attempts, row.deadline_seconds) == (5, 300)
+
+
+def test_a_class_is_added_even_before_there_is_a_pool(editor: Client) -> None:
+    fields = opened(editor, url("workloadclass_add")) | {
+        "slug": "chat",
+        "tier": "interactive",
+        "deadline_seconds": "5",
+        "reason": "new product",
+    }
+    assert editor.post(url("workloadclass_add"), fields).status_code == 302
+    assert WorkloadClass.objects.get().slug == "chat"
+
+
+def test_the_page_shows_where_the_class_stands(viewer: Client, claims: Pool) -> None:
+    standings = viewer.get(class_url("rescore")).context["standings_of"]
+    assert [standing.limit.terms.name for standing in standings] == [
+        "total_tokens/token_bucket",
+        "requests/gauge",
+        "requests/token_bucket",
+    ]
+    assert standings[0].own.floor == pytest.approx(20_000)
+    assert standings[1].own.reach_percent == pytest.approx(50)

@@ -1,0 +1,25 @@
+"""Running a command and keeping what it printed."""
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from tests.committed import _deleting, committed
+
+__all__ = ["_deleting", "committed"]
+
+Run = Callable[..., list[str]]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Calls a command; the lines it printed."""
+
+    def call(*args: str, **options: object) -> list[str]:
+        out = StringIO()
+        call_command(*args, stdout=out, **options)
+        return out.getvalue().splitlines()
+
+    return call
