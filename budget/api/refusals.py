@@ -1,0 +1,27 @@
+"""A refusal as a response of any Django view that calls the budget in process."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from budget.api.answers import retry_headers, shed_body
+from budget.api.problem import PROBLEM_JSON, json_response
+from budget.ledger.errors import Shed
+
+PAGE = "budget/shed.html"
+
+
+def shed_response(request: HttpRequest, shed: Shed) -> HttpResponse:
+    """What the REST API would answer, or a page for who prefers HTML; 429, never_fits 422.
+
+    The page is `budget/shed.html`, with the admission and the whole seconds to wait, if
+    any, as `admission` and `seconds`; a project may override it.
+    """
+    body, headers = shed_body(shed.admission), retry_headers(shed.admission)
+    wanted = request.get_preferred_type(["application/json", PROBLEM_JSON, "text/html"])
+    if wanted != "text/html":
+        return json_response(body, body.status, headers, PROBLEM_JSON)
+    context = {"admission": shed.admission, "seconds": headers.get("Retry-After")}
+    response = render(request, PAGE, context, status=body.status)
+    for name, value in headers.items():
+        response.headers[name] = value
+    return response

@@ -1,0 +1,90 @@
+"""`services.admission`: a call admitted for the length of a block."""
+
+import logging
+
+import pytest
+
+from budget import services
+from budget.ledger.errors import Implausible, Shed
+from budget.models import Call, WorkloadClass
+from tests.ledger.pools import available, make_pool
+
+pytestmark = pytest.mark.usefixtures("classes")
+
+WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 10_000}
+
+
+def test_what_was_recorded_is_settled_at_the_end() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 3000, 1000, source="views.answer") as call:
+        assert call.admission.admitted
+        call.settle(2000, 500)
+        assert available() == 6000
+    assert available() == 7500
+    stored = Call.objects.get()
+    assert (stored.state, stored.outcome, stored.source) == ("settled", "succeeded", "views.answer")
+
+
+def test_nothing_recorded_settles_the_estimate() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 3000, 1000):
+        pass
+    stored = Call.objects.get()
+    assert (stored.outcome, stored.used_input_tokens, stored.used_output_tokens) == (
+        "succeeded",
+        3000,
+        1000,
+    )
+
+
+def test_an_exception_settles_the_estimate_as_failed() -> None:
+    make_pool(WINDOW)
+    with pytest.raises(ZeroDivisionError), services.admission("claims", "adjuster", 3000, 0):
+        _ = 1 / 0
+    assert Call.objects.get().outcome == "failed"
+    assert available() == 7000
+
+
+def test_an_exception_after_recording_settles_what_was_recorded() -> None:
+    make_pool(WINDOW)
+
+    def view() -> None:
+        with services.admission("claims", "adjuster", 3000, 0) as call:
+            call.settle(10, 0, outcome="rate_limited")
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        view()
+    assert Call.objects.get().outcome == "rate_limited"
+    assert available() == 10_000
+
+
+def test_a_refusal_raises_with_reason_and_retry_time() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 10_000, 0):
+        with pytest.raises(Shed) as refusal, services.admission("claims", "rescore", 5000, 0):
+            pytest.fail("a refused call must not run")
+        assert refusal.value.reason == "pool_exhausted"
+        assert refusal.value.retry_after_ms
+        assert "Try again in" in str(refusal.value)
+
+
+def test_numbers_that_cannot_be_are_refused_when_recorded() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 100, 0) as call:
+        with pytest.raises(Implausible):
+            call.settle(-1, 0)
+        call.settle(50, 0)
+    assert available() == 9950
+
+
+def test_a_settlement_that_fails_does_not_take_the_answer_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    make_pool(WINDOW)
+    WorkloadClass.objects.update(max_call_tokens=1000)
+    with services.admission("claims", "adjuster", 100, 0) as call:
+        call.settle(5000, 0)
+    assert "was not settled" in caplog.text
+    assert caplog.records[-1].levelno == logging.WARNING
+    assert Call.objects.get().state == "open"
