@@ -30,6 +30,7 @@ def adopt(old: PoolTerms, state: PoolState, new: PoolTerms, changed_at: int) -> 
     for d, split in enumerate(splits(new)):
         before = old.limit_index.get(split.terms.name)
         if before is not None:
+            carried.since[d] = state.since[before]
             carried.levels[d] = _carry(
                 splits(old)[before], state.levels[before], split, moved, state.at
             )
@@ -39,7 +40,7 @@ def adopt(old: PoolTerms, state: PoolState, new: PoolTerms, changed_at: int) -> 
 
 def _carry(was: Split, level: Level, split: Split, moved: list[int | None], at: int) -> Level:
     if isinstance(level, Bucket):
-        return _carry_bucket(level, split, moved, at)
+        return _carry_bucket(was, level, split, moved, at)
     if isinstance(level, Gauge):
         return Gauge(_moved(level.by_class, moved), level.total)
     if was.period == split.period:
@@ -49,10 +50,12 @@ def _carry(was: Split, level: Level, split: Split, moved: list[int | None], at: 
     return Window(_moved(level.by_class, moved), level.total, slots)
 
 
-def _carry_bucket(level: Bucket, split: Split, moved: list[int | None], at: int) -> Bucket:
+def _carry_bucket(
+    was: Split, level: Bucket, split: Split, moved: list[int | None], at: int
+) -> Bucket:
     carried = full(split)
     assert isinstance(carried, Bucket), "matched by name, which names the algorithm"
-    carried.meter = _carry_meter(level.meter, split.capacity, at)
+    carried.meter = _carry_meter(level.meter, was.capacity, split.capacity, at)
     carried.credits = [
         0.0 if before is None else min(floor, level.credits[before])
         for floor, before in zip(split.floors, moved, strict=True)
@@ -60,13 +63,18 @@ def _carry_bucket(level: Bucket, split: Split, moved: list[int | None], at: int)
     for c in carried.ceilings:
         before = moved[c]
         if before is not None and before in level.ceilings:
-            carried.ceilings[c] = _carry_meter(level.ceilings[before], split.ceiling(c), at)
+            carried.ceilings[c] = _carry_meter(
+                level.ceilings[before], was.ceiling(before), split.ceiling(c), at
+            )
     carried.spill(split)
     return carried
 
 
-def _carry_meter(meter: Meter, capacity: float, at: int) -> Meter:
-    carried = Meter(min(capacity, meter.level), list(meter.moments), list(meter.rooms))
+def _carry_meter(meter: Meter, was: float, capacity: float, at: int) -> Meter:
+    """What a full bucket of the old size could not have kept stays lost in a larger one."""
+    carried = Meter(meter.level, list(meter.moments), list(meter.rooms))
+    carried.remember_room(was, at)
+    carried.level = min(capacity, carried.level)
     carried.remember_room(capacity, at)
     return carried
 

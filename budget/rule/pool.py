@@ -1,6 +1,6 @@
 """A pool's balances and the verbs that change them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -51,6 +51,8 @@ class PoolState(msgspec.Struct, kw_only=True):
     classes: list[str]
     limits: list[str]
     levels: list[Level]
+    since: list[int]
+    """When each limit was added. A limit that was removed and added again begins anew."""
     last_offered: list[int]
     """When each class was last offered a call; 0 for never."""
     backoff_until: list[int]
@@ -69,6 +71,7 @@ def fresh(terms: PoolTerms, now: int) -> PoolState:
         classes=[member.slug for member in terms.classes],
         limits=[limit.name for limit in terms.limits],
         levels=[full(split) for split in splits(terms)],
+        since=[now] * len(terms.limits),
         last_offered=[0] * classes,
         backoff_until=[0] * classes,
         call_times=[Quantile(0.5) for _ in range(classes)],
@@ -118,10 +121,7 @@ def settle(
     """
     c = terms.class_index.get(workload_class)
     outcome = Settlement({}, {})
-    for paid in charges:
-        d = terms.limit_index.get(paid.limit)
-        if d is None:
-            continue
+    for d, paid in _in_force(terms, state, charges):
         split, level = splits(terms)[d], state.levels[d]
         if split.terms.algorithm == "gauge":
             if held:
@@ -145,7 +145,16 @@ def release(
 ) -> None:
     """End an abandoned lease: gauges are released, everything else stays charged."""
     c = terms.class_index.get(workload_class)
+    for d, paid in _in_force(terms, state, charges):
+        if terms.limits[d].algorithm == "gauge":
+            state.levels[d].refund(splits(terms)[d], c, paid, paid.amount, state.at)
+
+
+def _in_force(
+    terms: PoolTerms, state: PoolState, charges: Sequence[Charge]
+) -> Iterator[tuple[int, Charge]]:
+    """Charges whose limit still stands, with its position."""
     for paid in charges:
         d = terms.limit_index.get(paid.limit)
-        if d is not None and terms.limits[d].algorithm == "gauge":
-            state.levels[d].refund(splits(terms)[d], c, paid, paid.amount, state.at)
+        if d is not None and paid.at >= state.since[d]:
+            yield d, paid
