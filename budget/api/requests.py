@@ -26,13 +26,24 @@ TagText = Annotated[str, Meta(max_length=MAX_TEXT, pattern=NO_NUL)]
 class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
     """A call that wants to be made."""
 
-    pool: Annotated[Slug, Meta(description="Slug of the pool the call draws on.")]
+    pool: Annotated[
+        Slug, Meta(description="Slug of the pool the call draws on.", examples=["claims"])
+    ]
     workload_class: Annotated[
-        Slug | None, Meta(description="Slug of the call's workload class; null if untagged.")
+        Slug | None,
+        Meta(
+            description="Slug of the call's workload class; null if untagged.",
+            examples=["adjuster"],
+        ),
     ] = None
     input_tokens: Annotated[
         int,
-        Meta(ge=0, le=MAX_TOKENS, description="Tokens the call sends: whole, 0 to 1,000,000,000."),
+        Meta(
+            ge=0,
+            le=MAX_TOKENS,
+            description="Tokens the call sends: whole, 0 to 1,000,000,000.",
+            examples=[800],
+        ),
     ]
     output_tokens: Annotated[
         int,
@@ -40,13 +51,15 @@ class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
             ge=0,
             le=MAX_TOKENS,
             description="Tokens the call may get back: whole, 0 to 1,000,000,000.",
+            examples=[200],
         ),
     ]
     deadline_ms: Annotated[
         Milliseconds | None,
         Meta(
             description="Whole milliseconds from now in which the answer is worth having; "
-            "may only shorten the deadline of the class."
+            "may only shorten the deadline of the class.",
+            examples=[4000],
         ),
     ] = None
     source: Annotated[
@@ -55,6 +68,7 @@ class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
             max_length=MAX_TEXT,
             pattern=NO_NUL,
             description="Where in the caller's code the call comes from, up to 200 characters.",
+            examples=["claims/views.py:57"],
         ),
     ] = ""
     tags: Annotated[
@@ -62,6 +76,7 @@ class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
         Meta(
             max_length=MAX_TAGS,
             description="Up to 20 tags: names of 1 to 50, values of up to 200 characters.",
+            examples=[{"tenant": "north"}],
         ),
     ] = {}
 

@@ -63,6 +63,10 @@ class ApiSchema(AutoSchema):
         )
         return [{"ApiKey": []}]
 
+    def get_summary(self) -> str:
+        """What the handler's docstring says."""
+        return str(self.get_description())
+
     def get_tags(self) -> list[str]:
         """Endpoints are grouped by their noun: the path's first part after the version."""
         return [self.path.partition("/v1/")[2].split("/")[0]]
