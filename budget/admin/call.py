@@ -1,6 +1,6 @@
 """Calls: every decision with its arithmetic, and what became of it."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -34,7 +34,7 @@ class CallAdmin(ReadOnlyAdmin):
 
     change_form_template = "budget/admin/call.html"
     ordering = ["-id"]
-    sortable_by: list[str] = []
+    sortable_by: ClassVar[list[str]] = []
     list_display = [
         "offered",
         "pool",

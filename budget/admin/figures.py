@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Max, Min, Q, Sum
+from django.db.models import F, Max, Min, Q, Sum
 from django.db.models.functions import NullIf
 
 from budget import services
@@ -73,7 +73,7 @@ def _class_standing(terms: PoolTerms, c: int, d: int, live: dict[str, Any]) -> C
         share * limit.capacity,
         floors.get("unspent"),
         floors.get("effective"),
-        reach(terms, c, d) * 100,
+        round(reach(terms, c, d) * 100, 1),
         max(0.0, largest_calls(terms)[c][d]),
     )
 
@@ -171,7 +171,6 @@ def _sums(closed: Any, now: datetime) -> Any:
         columns[f"{name}_offered"] = Sum("offered", filter=within, default=0)
         columns[f"{name}_admitted"] = Sum("admitted", filter=within, default=0)
         columns[f"{name}_taken"] = Sum(taken, filter=within, default=0.0)
-        columns[f"{name}_minutes"] = Count("pk", filter=within)
     return closed.filter(minute__gte=now - WEEK).values("workload_class").annotate(**columns)
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import models
 from django.forms.models import BaseInlineFormSet, construct_instance
 from django.utils.html import format_html
 
@@ -22,9 +21,8 @@ from budget.policy.history import (
     scope_of_class,
     scope_of_pool,
 )
-from budget.policy.stored import hold_policy, new_problems, stored_problems
+from budget.policy.stored import causes, hold_policy, new_problems, stored_problems
 from budget.policy.words import RESERVATION
-from budget.rule.checks import problems
 
 BLAME = {"share_percent": "max_call_tokens", "headroom_percent": "tier"}
 """Which field of a class is at fault when a pool's reservation is no longer sound."""
@@ -79,7 +77,8 @@ class PoolForm(PolicyForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "untagged_class" in self.fields:
-            self.fields["untagged_class"].empty_label = "none: shed them"
+            field: Any = self.fields["untagged_class"]
+            field.empty_label = "none: shed them"
 
     def scope(self) -> Scope:
         """The pool with all that belongs to it."""
@@ -138,7 +137,7 @@ class PolicyFormSet(BaseInlineFormSet):
         self._check_policy()
 
     def _check_policy(self) -> None:
-        faults = problems(
+        faults = causes(
             pool_terms(
                 self.instance,
                 self._rows("limits"),
@@ -162,7 +161,7 @@ class PolicyFormSet(BaseInlineFormSet):
         for formset in (*self.others, self):
             yield from (form for form in formset.forms if not _deleted(form))
 
-    def _rows(self, prefix: str) -> list[models.Model]:
+    def _rows(self, prefix: str) -> list[Any]:
         for formset in (*self.others, self):
             if formset.prefix == prefix:
                 return [form.instance for form in _kept(formset)]

@@ -1,6 +1,6 @@
 """API keys: shown once, bound to classes and pools."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -32,9 +32,9 @@ class ApiKeyAdmin(APIKeyModelAdmin):
     """Making one shows it in a message, and never again."""
 
     form = ApiKeyForm
-    list_display = ["name", "prefix", "scope", "created", "expiry_date", "revoked"]
-    list_filter = ["revoked", "all_classes", "all_pools"]
-    search_fields = ["name", "prefix"]
+    list_display = ("name", "prefix", "scope", "created", "expiry_date", "revoked")
+    list_filter: ClassVar[Any] = ("revoked", "all_classes", "all_pools")
+    search_fields = ("name", "prefix")
     formfield_overrides = {models.ManyToManyField: {"widget": forms.CheckboxSelectMultiple}}
     fieldsets = [
         (None, {"fields": ["name", "prefix", "expiry_date", "revoked"]}),

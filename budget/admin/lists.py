@@ -36,6 +36,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class ColumnFilter(admin.SimpleListFilter):
     """A filter whose choices don't come from the big table itself."""
 
+    parameter_name: str
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Rows with the chosen value."""
         return queryset.filter(**{self.parameter_name: self.value()}) if self.value() else queryset

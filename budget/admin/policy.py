@@ -52,7 +52,7 @@ class PolicyAdmin(admin.ModelAdmin):
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Switches, for those who may change; deletion only one by one, with a reason."""
-        actions = super().get_actions(request)
+        actions: dict[str, Any] = super().get_actions(request)
         actions.pop("delete_selected", None)
         if self.has_change_permission(request):
             noun = self.opts.verbose_name_plural
@@ -71,14 +71,16 @@ class PolicyAdmin(admin.ModelAdmin):
         with audit(request):
             return super().changeform_view(request, *args, **kwargs)
 
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Delete, if the form says why."""
         if request.method == "POST" and not given_reason(request):
             messages.error(request, "Nothing was deleted. Say why, in a few words.")
             return HttpResponseRedirect(request.get_full_path())
-        context = {"reason_form": ReasonForm()}
+        context = (extra_context or {}) | {"reason_form": ReasonForm()}
         with audit(request):
-            return super().delete_view(request, *args, **kwargs, extra_context=context)
+            return super().delete_view(request, object_id, context)
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

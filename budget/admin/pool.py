@@ -100,7 +100,7 @@ class PoolAdmin(PolicyAdmin):
 
     def _create_formsets(self, request: HttpRequest, obj: Any, change: bool) -> Any:
         """Let the last formset see the others, to check the policy as a whole."""
-        formsets, inlines = super()._create_formsets(request, obj, change)
+        formsets, inlines = super()._create_formsets(request, obj, change)  # type: ignore[misc]
         if formsets:
             formsets[-1].others = formsets[:-1]
         return formsets, inlines

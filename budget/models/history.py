@@ -41,7 +41,7 @@ class PolicyEvent(Event):
         abstract = True
 
     def __str__(self) -> str:
-        return f"{self.pgh_label} of {self.pgh_tracked_model._meta.verbose_name}"
+        return f"{self.pgh_label} {self.pgh_id}"
 
 
 def remember(exclude: list[str] | None = None) -> Callable[[Model], Model]:

@@ -1,5 +1,7 @@
 """A provider allowance and its ceilings."""
 
+from typing import cast
+
 from django.db import models
 
 from budget.models.choices import Algorithm, Mode, Provider, Strategy, Unit
@@ -11,7 +13,7 @@ from budget.models.triggers import (
     pool_lifecycle,
     raise_version,
 )
-from budget.rule.terms import LimitTerms, Tier
+from budget.rule import terms as rule
 
 MAX_AMOUNT = 1_000_000_000
 
@@ -85,7 +87,7 @@ class Pool(Checked):
         return self.slug
 
     @property
-    def strategies(self) -> dict[Tier, str]:
+    def strategies(self) -> dict[rule.Tier, str]:
         """Strategy by tier, as the rule reads it."""
         return {
             "interactive": self.interactive_strategy,
@@ -158,11 +160,11 @@ class Limit(Checked):
         return self.terms.name
 
     @property
-    def terms(self) -> LimitTerms:
+    def terms(self) -> rule.LimitTerms:
         """The limit as the rule reads it."""
-        return LimitTerms(
-            unit=self.unit,
-            algorithm=self.algorithm,
+        return rule.LimitTerms(
+            unit=cast(rule.Unit, self.unit),
+            algorithm=cast(rule.Algorithm, self.algorithm),
             amount=self.amount,
             per_seconds=self.per_seconds,
             burst_percent=float(self.burst_percent),

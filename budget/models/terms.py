@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import TypeVar
+from typing import Literal, TypeVar, cast
 
 import msgspec
 
@@ -35,7 +35,7 @@ def pool_terms(
         slug=pool.slug,
         version=version,
         provider=pool.provider,
-        mode=pool.mode,
+        mode=cast(Literal["enforce", "observe"], pool.mode),
         paused=pool.paused,
         untagged=pool.untagged_class.slug if pool.untagged_class else None,
         strategies=pool.strategies,
@@ -46,14 +46,15 @@ def pool_terms(
 
 def _class_terms(row: WorkloadClass, reservation: Reservation | None) -> ClassTerms:
     reservation = reservation or Reservation()
+    tier = cast(Tier, row.tier)
     return ClassTerms(
         slug=row.slug,
-        tier=row.tier,
+        tier=tier,
         deadline=row.deadline_seconds * SECOND,
         paused=row.paused,
         share=_fraction(reservation.share_percent, 0.0),
-        lendable=_fraction(reservation.lendable_percent, LENDABLE[row.tier]),
-        headroom=_fraction(reservation.headroom_percent, HEADROOM[row.tier]),
+        lendable=_fraction(reservation.lendable_percent, LENDABLE[tier]),
+        headroom=_fraction(reservation.headroom_percent, HEADROOM[tier]),
         ceiling=_fraction(reservation.ceiling_percent, 1.0),
         weight=float(reservation.weight),
         yields_above=_fraction(reservation.yields_above_percent, None),

@@ -206,7 +206,7 @@ class Reading:
 
 def _mended(instance: models.Model, name: str, message: str) -> str:
     """What to do about a model's complaint."""
-    model_field = instance._meta.get_field(name)
+    model_field: Any = instance._meta.get_field(name)
     if name != "slug" and model_field.value_from_object(instance) in (None, ""):
         return f"Missing. {model_field.help_text}"
     if model_field.flatchoices:

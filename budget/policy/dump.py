@@ -15,6 +15,7 @@ from budget.policy.document import (
     POOL_FIELDS,
     RESERVATION_FIELDS,
 )
+from budget.policy.rows import LIMIT
 
 UNUSED = {"gauge": ("per_seconds", "burst_percent"), "sliding_window": ("burst_percent",)}
 """Fields that an algorithm ignores."""
@@ -62,7 +63,7 @@ def _pool(pool: Pool, classes: Iterable[WorkloadClass]) -> dict[str, Any]:
     return {
         **_fields(pool, POOL_FIELDS),
         "untagged": pool.untagged_class.slug if pool.untagged_class else NO_CLASS,
-        "strategy": strategies["interactive"] if same else Flow(strategies),
+        "strategy": strategies["interactive"] if same else Flow(**strategies),
         "limits": [_limit(limit) for limit in pool.limits.all()],
         "reservations": {
             row.slug: _fields(reservations[row.pk], RESERVATION_FIELDS)
@@ -79,7 +80,7 @@ def _limit(row: Limit) -> Flow:
         {
             name: value
             for name, value in _fields(row, LIMIT_FIELDS).items()
-            if name not in unused or value != row._meta.get_field(name).get_default()
+            if name not in unused or value != LIMIT.default(name)
         }
     )
 

@@ -65,8 +65,8 @@ class Loading:
         )
         limits = {(row.unit, row.algorithm): row for row in Limit.objects.filter(pool=pool)}
         for row in wanted.limits:
-            stored = limits.pop((row.instance.unit, row.instance.algorithm), None)
-            self._write(rows.LIMIT, stored, row, pool=pool)
+            stored_limit = limits.pop((row.instance.unit, row.instance.algorithm), None)
+            self._write(rows.LIMIT, stored_limit, row, pool=pool)
         reservations = {
             row.workload_class.slug: row
             for row in Reservation.objects.filter(pool=pool).select_related("workload_class")

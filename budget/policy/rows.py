@@ -32,6 +32,10 @@ class Kind:
         """The event model that remembers its rows."""
         return self.model.pgh_event_model  # type: ignore[attr-defined]
 
+    def default(self, field: str) -> Any:
+        """What the field holds unless somebody says otherwise."""
+        return self.model._meta.get_field(field).get_default()  # type: ignore[union-attr]
+
     @property
     def label(self) -> str:
         """How forms and addresses refer to the table."""
@@ -101,6 +105,6 @@ class Slugs(NamedTuple):
         values = {
             field: value
             for field, value in self.values(kind, row).items()
-            if field not in kind.named and value != kind.model._meta.get_field(field).get_default()
+            if field not in kind.named and value != kind.default(field)
         }
         return words.summary(values, kind.words)

@@ -4,7 +4,8 @@ from django.db import connection
 
 from budget.models import Limit, PolicyVersion, Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
-from budget.rule.checks import Problem, problems
+from budget.rule import checks
+from budget.rule.checks import Problem
 from budget.rule.terms import PoolTerms
 
 Problems = dict[str, list[Problem]]
@@ -32,7 +33,20 @@ def _classes(edited: WorkloadClass | None) -> list[WorkloadClass]:
 def stored_problems(edited: WorkloadClass | None = None) -> Problems:
     """What is wrong with each pool, by its slug; pools without a problem too."""
     pools = Pool.objects.select_related("untagged_class")
-    return {pool.slug: problems(stored_terms(pool, edited)) for pool in pools}
+    return {pool.slug: causes(stored_terms(pool, edited)) for pool in pools}
+
+
+def causes(terms: PoolTerms) -> list[Problem]:
+    """What is wrong with a policy, without what follows from a fault named before.
+
+    One fault a field is enough; and while shares are over 100 %, no class's share is
+    worth a word.
+    """
+    found: dict[tuple[str, str], Problem] = {}
+    for problem in checks.problems(terms):
+        if ("", problem.field) not in found:
+            found.setdefault((problem.owner, problem.field), problem)
+    return list(found.values())
 
 
 def new_problems(before: Problems, now: Problems | None = None) -> Problems:

@@ -136,7 +136,7 @@ def read_tree(data: bytes) -> Tree:
 
 
 def _line(node: yaml.Node | yaml.Event) -> int:
-    return int(node.start_mark.line) + 1
+    return node.start_mark.line + 1 if node.start_mark else 1
 
 
 def _decode(data: bytes) -> str:
@@ -161,8 +161,9 @@ def _refuse_surprises(text: str) -> None:
             raise _at(line, f"Nested more than {MAX_DEPTH} deep. A policy never is.")
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise _at(line, "Anchors and aliases aren't used here. Write the value out.")
-        if getattr(event, "tag", None):
-            raise _at(line, f"Tags such as {event.tag} aren't used here. Leave it out.")
+        tag = getattr(event, "tag", None)
+        if tag:
+            raise _at(line, f"Tags such as {tag} aren't used here. Leave it out.")
 
 
 def _duplicates(tree: Tree) -> Iterator[Fault]:

@@ -9,6 +9,8 @@ from django.db import models, transaction
 from budget.models import ApiKey, Pool, WorkloadClass
 from budget.policy.commands import command_context
 
+NAME_LENGTH = 50
+
 
 class Command(BaseCommand):
     """The key is good for all classes and pools unless some are named."""
@@ -30,11 +32,12 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         """Print what the key may do, and on the last line the key alone."""
-        if not 1 <= len(name) <= ApiKey._meta.get_field("name").max_length:
+        if not 1 <= len(name) <= NAME_LENGTH:
             raise CommandError("NAME must have 1 to 50 characters.")
         with transaction.atomic(), command_context("create_api_key"):
             bound_classes = _rows(WorkloadClass, classes)
             bound_pools = _rows(Pool, pools)
+            record: Any
             record, key = ApiKey.objects.create_key(
                 name=name, all_classes=classes is None, all_pools=pools is None
             )
