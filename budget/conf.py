@@ -9,6 +9,11 @@ def _setting(name: str, default: Any) -> Any:
     return getattr(settings, f"BUDGET_{name}", default)
 
 
+def call_retention_days() -> int:
+    """How many days `prune_calls` keeps calls and what it takes to re-run them. Default: 90."""
+    return _setting("CALL_RETENTION_DAYS", 90)
+
+
 def key_cache_seconds() -> float:
     """How long a checked API key is trusted without looking again, in seconds.
 

@@ -1,6 +1,7 @@
 """The ledger's own connection: apart from Django's, so that it commits by itself."""
 
 import psycopg
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
 # A writer that dies or stalls with the lock is cut off by the server after 2 s. Plans go by
@@ -33,7 +34,11 @@ CLIENT = {
 
 def connect() -> psycopg.Connection:
     """Connect to Django's default database. Raises psycopg.OperationalError."""
-    params = connections["default"].get_connection_params()
+    try:
+        params = connections["default"].get_connection_params()
+    except ImproperlyConfigured as error:
+        # A server that Django's backend starts itself may not start for a while.
+        raise psycopg.OperationalError(str(error)) from error
     for name in ("cursor_factory", "context", "prepare_threshold"):
         params.pop(name, None)
     options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())

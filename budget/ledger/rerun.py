@@ -93,13 +93,14 @@ def _events(kept: PoolState) -> Iterator[_Event]:
         yield _Event(micros(revision.read_at), EDIT, 0, revision.version, revision=revision)
     lapsed = of_pool.filter(lapsed_at__gt=kept.at).order_by("lease_expires", "id")
     for n, call in enumerate(lapsed):
-        yield _Event(micros(call.lapsed_at), LAPSE, 0, n, call)
+        if call.lapsed_at is not None:
+            yield _Event(micros(call.lapsed_at), LAPSE, 0, n, call)
     for call in of_pool.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
         if call.seq > kept.seq:
             yield _Event(micros(call.offered_at), OPERATION, call.seq, call.position, call)
-        if call.settled_seq is not None and call.settled_seq > kept.seq:
-            settled_at = micros(call.settled_at)
-            yield _Event(settled_at, OPERATION, call.settled_seq, call.settled_position, call)
+        if call.settled_at is not None and (call.settled_seq or 0) > kept.seq:
+            place = call.settled_seq or 0, call.settled_position or 0
+            yield _Event(micros(call.settled_at), OPERATION, *place, call)
 
 
 def _offer_again(terms: PoolTerms, state: Balances, call: Call) -> Decision:
@@ -121,7 +122,11 @@ def _settle_again(terms: PoolTerms, state: Balances, call: Call) -> None:
     if call.outcome not in NEVER_LEFT:
         used = amounts(
             terms,
-            Tokens(call.used_input_tokens, call.used_output_tokens, call.used_cached_input_tokens),
+            Tokens(
+                call.used_input_tokens or 0,
+                call.used_output_tokens or 0,
+                call.used_cached_input_tokens or 0,
+            ),
         )
     held = call.lapsed_at is None
     settle(terms, state, call.workload_class, _charges(call), used, held)

@@ -43,7 +43,8 @@ class StoredCall(msgspec.Struct):
     used_input_tokens: int | None
     used_output_tokens: int | None
     used_cached_input_tokens: int | None
-    settlement: Settlement
+    refunded: dict[str, int]
+    overrun: dict[str, int]
 
     @property
     def charges(self) -> list[Charge]:
@@ -51,15 +52,14 @@ class StoredCall(msgspec.Struct):
         return _CHARGES.decode(self.charges_json)
 
     @property
+    def settlement(self) -> Settlement:
+        """What its settlement changed, by unit."""
+        return Settlement(self.refunded, self.overrun)
+
+    @property
     def tokens(self) -> int:
         """The estimate, input plus output."""
         return self.input_tokens + self.output_tokens
-
-
-def stored_call(*columns: Any) -> StoredCall:
-    """A call from a row of `store.CALL_COLUMNS`."""
-    *plain, refunded, overrun = columns
-    return StoredCall(*plain, Settlement(refunded, overrun))
 
 
 class DecidedCall(msgspec.Struct, kw_only=True):

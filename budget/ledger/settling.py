@@ -119,7 +119,7 @@ def _remember(call: StoredCall, row: SettledCall) -> None:
     call.used_input_tokens = row.used_input_tokens
     call.used_output_tokens = row.used_output_tokens
     call.used_cached_input_tokens = row.used_cached_input_tokens
-    call.settlement = Settlement(row.refunded, row.overrun)
+    call.refunded, call.overrun = row.refunded, row.overrun
 
 
 def _settled_before(batch: Batch, call: StoredCall, operation: Settle) -> Settled:

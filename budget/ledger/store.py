@@ -16,7 +16,7 @@ from uuid import UUID
 import msgspec
 import psycopg
 
-from budget.ledger.rows import Changes, StoredCall, stored_call
+from budget.ledger.rows import Changes, StoredCall
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COMMIT = "COMMIT"
@@ -245,13 +245,13 @@ def lock_and_read(
     pipeline.sync()
     if lock.rowcount == 0:
         return None
-    clock, version, seq, at, document = state.fetchone()
+    clock, version, seq, at, document = _one(state)
     newest = known if document is None else Known(seq, at, document)
     return Reading(
         clock,
         version,
         None if seq is None else newest,
-        [stored_call(*row) for cursor in found for row in cursor],
+        [StoredCall(*row) for cursor in found for row in cursor],
     )
 
 
@@ -270,7 +270,7 @@ def read_lapsed(
     bounds = {"pool": pool_id, "after": now, "to": now + LOOK_AHEAD}
     upcoming = connection.execute(NEXT_LAPSE, bounds, prepare=True)
     pipeline.sync()
-    lapsed = [stored_call(*row) for row in ended]
+    lapsed = [StoredCall(*row) for row in ended]
     if len(lapsed) == MOST_LAPSES:
         through = (lapsed[-1].lease_expires or 0) - 1
         return lapsed, through, through
@@ -332,6 +332,13 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
     if seq % SWEEP_EVERY == 0:
         newest = seq - SWEEP_EVERY
         yield SWEEP_STATES, (pool_id, newest - SWEEP_EVERY, newest)
+
+
+def _one(cursor: psycopg.Cursor) -> Any:
+    """The row of a statement that always has one."""
+    row = cursor.fetchone()
+    assert row is not None, "always one row"
+    return row
 
 
 def _json(value: Any) -> str:

@@ -22,6 +22,8 @@ LONGEST_PAUSE = 0.5
 
 PATIENCE = 0.25
 """How long to wait for callers to return, as a part of the last transaction's time."""
+LONGEST_PATIENCE = 0.002
+"""Seconds: a transaction may have waited long for the lock."""
 TICK = 0.0001
 """Seconds between looks at who is back."""
 
@@ -39,6 +41,8 @@ class Writer:
     def __init__(self, pool_id: int) -> None:
         self.pool_id = pool_id
         self._session = Session(pool_id)
+        self._batch_size = conf.ledger_batch_size()
+        self._queue_size = conf.ledger_queue_size()
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         self._unheard: list[Submission] = []
         """Cancellations of admissions whose callers had given up."""
@@ -52,7 +56,7 @@ class Writer:
 
     def submit(self, operation: Operation) -> Submission:
         """Queue an operation. Raises LedgerUnavailable when too many wait already."""
-        if self._queue.qsize() >= conf.ledger_queue_size():
+        if self._queue.qsize() >= self._queue_size:
             raise LedgerUnavailable("Too many operations wait for the ledger.")
         submission = Submission(operation)
         self._queue.put(submission)
@@ -78,11 +82,10 @@ class Writer:
     def _take(self) -> tuple[list[Submission], bool]:
         """Everything that waits, up to a batch; False with it when the writer is to stop."""
         batch, self._unheard = self._unheard, []
-        size = conf.ledger_batch_size()
         if not batch:
-            self._await_return(size)
+            self._await_return()
         try:
-            while len(batch) < size:
+            while len(batch) < self._batch_size:
                 submission = self._queue.get(block=not batch)
                 if submission is None:
                     return batch, False
@@ -91,14 +94,14 @@ class Writer:
             pass
         return batch, True
 
-    def _await_return(self, size: int) -> None:
+    def _await_return(self) -> None:
         """Give callers that were just answered a moment to come back.
 
         Else they split into two groups that take turns, and each waits for two commits
         of half a batch. It costs at most a part of the last transaction's own time.
         """
         until = time.perf_counter() + self._patience
-        wanted = min(size, self._expected)
+        wanted = min(self._batch_size, self._expected)
         while self._queue.qsize() < wanted and time.perf_counter() < until:
             time.sleep(TICK)
 
@@ -109,13 +112,17 @@ class Writer:
             try:
                 started = time.perf_counter()
                 answers = self._session.decide(batch)
-                self._patience = (time.perf_counter() - started) * PATIENCE
+                taken = time.perf_counter() - started
+                self._patience = min(taken * PATIENCE, LONGEST_PATIENCE)
             except Exception as error:
                 if self._session.recover():
                     for submission in batch:
                         submission.attempted = None
                 if not isinstance(error, psycopg.Error) or isinstance(error, POISON):
                     return self._isolate(batch, error)
+                if pause > FIRST_PAUSE:
+                    # Whatever is wrong may be the session's own, such as a plan that went stale.
+                    self._session.close()
                 logger.warning("The ledger of pool %s tries again: %s", self.pool_id, error)
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)

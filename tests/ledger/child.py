@@ -125,7 +125,8 @@ def restart_server() -> Any:
     def restart() -> None:
         try:
             _wait_for(lambda: len(answered) > 50)
-            server.cluster.stop()
+            with server._exclusively():
+                server.cluster.stop()
             before = len(answered)
             _wait_for(lambda: len(answered) > before + 50)
         finally:
