@@ -10,6 +10,9 @@ from budget.api.problem import Problem
 
 T = TypeVar("T")
 
+MAX_NAME = 100
+"""How many characters of what was sent are repeated in an answer."""
+
 
 def read(request: HttpRequest, limit: int) -> bytes:
     """The body of at most `limit` bytes; a larger one is refused before it is read."""
@@ -17,7 +20,7 @@ def read(request: HttpRequest, limit: int) -> bytes:
         raise Problem(415, "Send the body as Content-Type: application/json.")
     if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
         raise Problem(411, "Send the body with a Content-Length instead of in chunks.")
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+    if _length(request) > limit:
         raise Problem(413, f"The body is larger than {limit} bytes.")
     return request.read()
 
@@ -34,15 +37,22 @@ def decode(decoder: msgspec.json.Decoder[T], raw: bytes, within: str = "") -> T:
         raise Problem(400, "The body is nested too deeply.") from None
 
 
+def _length(request: HttpRequest) -> int:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not (length.isascii() and length.isdigit()):
+        raise Problem(400, "Content-Length: send the number of bytes.", field="Content-Length")
+    return int(length)
+
+
 def _invalid(struct: object, message: str, within: str) -> Problem:
     message, _, place = message.partition(" - at ")
     path = ".".join(re.findall(r"[$.]\.?([\w\[\].]+)`", place))
     named = re.search(r"field `(.*)`$", message)
     if named:
-        path = f"{path}.{named[1]}".lstrip(".")
+        path = f"{path}.{named[1]:.{MAX_NAME}}".lstrip(".")
     field = f"{within}.{path}".strip(".")
     hint = _description(struct, re.split(r"[.\[]", path)[0])
-    return _bad_field(field, f"{message}. {hint}".strip())
+    return _bad_field(field, f"{message:.{MAX_NAME}}. {hint}".strip())
 
 
 def _malformed(message: str, raw: bytes, within: str) -> Problem:

@@ -14,7 +14,7 @@ from budget.ledger import errors as ledger
 
 logger = logging.getLogger("django.request")
 
-STATUSES: dict[type[ledger.BudgetError], int] = {
+STATUSES: dict[type[Exception], int] = {
     ledger.UnknownPool: 404,
     ledger.UnknownClass: 404,
     ledger.UnknownCall: 404,
@@ -29,8 +29,12 @@ def problem_of(error: Exception, request: HttpRequest) -> Problem:
     """The problem to answer `error` with. An unforeseen error is logged and tells nothing."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, ledger.BudgetError):
-        return _budget_problem(error)
+    if type(error) in STATUSES:
+        return Problem(STATUSES[type(error)], str(error))
+    if isinstance(error, ledger.LedgerUnavailable):
+        return unavailable(str(error), error.retry_after_seconds)
+    if isinstance(error, ledger.Implausible):
+        return Problem(400, f"{error.field}: {error.message}", field=error.field)
     if isinstance(error, OperationalError | InterfaceError):
         logger.warning("Database unavailable: %s", error)
         return unavailable("The database is unavailable; try again.", 1)
@@ -45,14 +49,6 @@ def problem_of(error: Exception, request: HttpRequest) -> Problem:
 def unavailable(detail: str, seconds: int) -> Problem:
     """A 503 that names when to try again."""
     return Problem(503, detail, headers={"Retry-After": str(seconds)})
-
-
-def _budget_problem(error: ledger.BudgetError) -> Problem:
-    if isinstance(error, ledger.LedgerUnavailable):
-        return unavailable(str(error), error.retry_after_seconds)
-    if isinstance(error, ledger.Implausible):
-        return Problem(400, f"{error.field}: {error.message}", field=error.field)
-    return Problem(STATUSES[type(error)], str(error))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,5 +1,7 @@
 """Whether the process lives, and whether it can decide."""
 
+from functools import cache
+
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
@@ -25,32 +27,40 @@ def readyz(request: HttpRequest) -> HttpResponse:
         return _use_get()
     for name, check in (("database", _database), ("migrations", _migrations), ("ledger", _ledger)):
         try:
-            fault = check()
+            check()
+        except _NotReady as reason:
+            return _unready(name, str(reason))
         except (DatabaseError, InterfaceError, BudgetError):
-            fault = f"The {name} does not answer."
-        if fault:
-            headers = {"Retry-After": "1"}
-            return Problem(503, fault, headers=headers, check=name).response()
+            return _unready(name, f"The {name} does not answer.")
     return json_response({"status": "ready"})
 
 
-def _database() -> str:
+class _NotReady(Exception):
+    """A check failed; the message says what to do."""
+
+
+def _database() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    return ""
 
 
-def _migrations() -> str:
+@cache
+def _migrations() -> None:
+    """Remembered once all are applied: reading their graph takes a while."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return f"{len(missing)} migrations are not applied: run manage.py migrate." if missing else ""
+    if missing:
+        raise _NotReady(f"{len(missing)} migrations are not applied: run manage.py migrate.")
 
 
-def _ledger() -> str:
+def _ledger() -> None:
     slug = Pool.objects.values_list("slug", flat=True).first()
     if slug is not None:
         services.pool_view(slug)
-    return ""
+
+
+def _unready(name: str, fault: str) -> HttpResponse:
+    return Problem(503, fault, headers={"Retry-After": "1"}, check=name).response()
 
 
 def _use_get() -> HttpResponse:

@@ -1,11 +1,13 @@
 """OpenAPI from the typed bodies: what is decoded and encoded is what is documented."""
 
+from threading import Lock
 from typing import Any
 
 import msgspec
 from django.http import HttpResponse
 from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import OpenApiResponse
@@ -85,6 +87,20 @@ def own_endpoints(endpoints: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [entry for entry in endpoints if isinstance(entry[3].cls.schema, ApiSchema)]
 
 
+class _Generator(SchemaGenerator):
+    """Makes the document once: that takes a while, under settings patched for all threads."""
+
+    guard = Lock()
+    made: dict[str, Any] = {}
+
+    def get_schema(self, request: Any = None, public: bool = False) -> Any:
+        """The document, the same for everybody."""
+        with self.guard:
+            if not self.made:
+                self.made.update(super().get_schema(request, public))
+        return self.made
+
+
 class _Open(APIView):
     """For everybody to read; errors are problems here too."""
 
@@ -98,6 +114,7 @@ class _Open(APIView):
 class SchemaView(_Open, SpectacularAPIView):
     """The OpenAPI document; JSON if asked for, else YAML."""
 
+    generator_class = _Generator
     custom_settings = {
         "TITLE": "Token budget",
         "DESCRIPTION": "Admission of LLM calls to shared allowances, by deadline.",

@@ -202,6 +202,46 @@ def test_five_calls_of_130_tokens_on_600_a_minute_admit_four(
     assert answers == [201, 201, 201, 201, 429]
 
 
+def test_without_floors_of_others_one_class_gets_all_there_is(
+    caller: Caller, small_pool: Pool
+) -> None:
+    assert caller.admit(pool="small", input_tokens=500, output_tokens=100).status_code == 201
+
+
+def test_a_refusal_uses_up_no_request(caller: Caller) -> None:
+    exhaust(caller)
+    before = available(caller, "requests", "gauge")
+
+    assert caller.admit(workload_class="nightly", input_tokens=4900).status_code == 429
+
+    assert available(caller, "requests", "gauge") == before
+
+
+@pytest.mark.parametrize("algorithm", ["token_bucket", "sliding_window"])
+def test_a_pool_with_a_request_limit_only_is_enforced(
+    algorithm: str, caller: Caller, small_pool: Pool
+) -> None:
+    small_pool.limits.update(
+        unit="requests", algorithm=algorithm, amount=3, burst_percent=100, per_seconds=3600
+    )
+
+    answers = [caller.admit(pool="small").status_code for _ in range(5)]
+
+    assert answers == [201, 201, 201, 429, 429]
+
+
+def test_a_full_gauge_is_worth_another_try(caller: Caller, small_pool: Pool) -> None:
+    small_pool.limits.update(unit="requests", algorithm="gauge", amount=1)
+    held = caller.admit(pool="small").json()
+
+    refused = caller.admit(pool="small")
+    caller.settle(held["id"], outcome="succeeded", input_tokens=1, output_tokens=1)
+
+    assert refused.status_code == 429
+    assert refused.json()["retryable"] is True
+    assert caller.admit(pool="small").status_code == 201
+
+
 def test_a_policy_edit_by_raw_sql_takes_effect_on_the_next_decision(
     caller: Caller, small_pool: Pool
 ) -> None:
@@ -239,3 +279,13 @@ def exhaust(caller: Caller) -> None:
     """Has the adjuster use 90,000 of 100,000 tokens: what is left is kept for rescore."""
     for _ in range(6):
         assert caller.admit(input_tokens=14_000, output_tokens=1000).status_code == 201
+
+
+def available(caller: Caller, unit: str, algorithm: str) -> float:
+    """What is left of a limit of the claims pool."""
+    limits = caller.get("/api/v1/pools/claims").json()["limits"]
+    return next(
+        limit["available"]
+        for limit in limits
+        if (limit["unit"], limit["algorithm"]) == (unit, algorithm)
+    )

@@ -154,6 +154,21 @@ def test_the_limits_of_the_bodies_are_settings(caller: Caller, settings: Any) ->
     assert "20 bytes" in caller.post(f"{ADMISSIONS}/batch", {"admissions": [CALL]}).json()["detail"]
 
 
+@pytest.mark.parametrize("length", ["ten", "-1", "1e3", "١"])
+def test_a_length_that_is_no_number_is_refused_by_name(length: str, caller: Caller) -> None:
+    answer = caller.post(ADMISSIONS, CALL, **{"Content-Length": length})
+
+    assert_refused(answer, "Content-Length")
+
+
+def test_an_endless_name_is_not_repeated_whole(caller: Caller) -> None:
+    answer = caller.admit(**{"x" * 10_000: 1})
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "x" * 100
+    assert len(answer.content) < 1000
+
+
 @pytest.mark.parametrize(
     "key", ["", '""', '"open', "a b", "é", "x" * 256, "a\x00", '"' + "x" * 256 + '"']
 )

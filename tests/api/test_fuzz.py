@@ -17,7 +17,7 @@ from tests.api.conftest import Caller
 pytestmark = pytest.mark.django_db(transaction=True)
 
 EXAMPLES = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

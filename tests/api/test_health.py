@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from budget.api import health
 from budget.models import Pool
 
 
@@ -29,6 +30,7 @@ def test_a_process_with_a_pool_is_ready(client: Client, pool: Pool) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_missing_migrations_are_reported(client: Client) -> None:
+    health._migrations.cache_clear()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_migrations SET app = 'gone' WHERE app = 'budget'")
     try:

@@ -35,6 +35,14 @@ def port(caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield port
 
 
+@pytest.fixture
+def second_port(port: int, tmp_path: Path) -> Iterator[int]:
+    """A second process beside the first."""
+    second_port = free_port()
+    with web(HOST, second_port, tmp_path / "second.log"):
+        yield second_port
+
+
 def test_admissions_share_a_connection(port: int, caller: Caller) -> None:
     kept = HTTPConnection(HOST, port)
     for _ in range(3):
@@ -102,17 +110,15 @@ def test_a_head_request_has_no_body(port: int, caller: Caller) -> None:
     kept.close()
 
 
-def test_callers_at_once_never_get_more_than_there_is(
-    port: int, caller: Caller, small_pool: Pool
+def test_two_processes_share_one_allowance(
+    port: int, second_port: int, caller: Caller, small_pool: Pool
 ) -> None:
     call = CALL | {"pool": "small", "input_tokens": 100, "output_tokens": 30}
 
-    def admit(_: int) -> int:
-        own = HTTPConnection(HOST, port)
-        try:
+    def admit(number: int) -> int:
+        own = HTTPConnection(HOST, (port, second_port)[number % 2])
+        with contextlib.closing(own):
             return post(own, caller, call).status
-        finally:
-            own.close()
 
     with ThreadPoolExecutor(16) as threads:
         statuses = list(threads.map(admit, range(16)))
