@@ -11,8 +11,9 @@ PROBLEM = "application/problem+json"
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", "/api/v1/admissions/", "/healthz/"])
-def test_an_unknown_path_of_the_api_is_a_problem(path: str, client: Client) -> None:
-    answer = client.get(path)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_an_unknown_path_of_the_api_is_a_problem(path: str, method: str) -> None:
+    answer = getattr(Client(enforce_csrf_checks=True), method)(path)
 
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == PROBLEM
@@ -34,8 +35,8 @@ def test_an_unknown_host_is_a_problem_to_the_api(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/schema/", "/api/docs/"])
-def test_a_wrong_method_on_the_documents_is_a_problem(path: str, client: Client) -> None:
-    answer = client.post(path)
+def test_a_wrong_method_on_the_documents_is_a_problem(path: str) -> None:
+    answer = Client(enforce_csrf_checks=True).post(path)
 
     assert answer.status_code == 405
     assert answer.headers["Content-Type"] == PROBLEM

@@ -55,8 +55,8 @@ def test_a_database_that_is_away_is_reported(client: Client, away: None) -> None
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_only_get_is_allowed(path: str, client: Client) -> None:
-    answer = client.post(path)
+def test_only_get_is_allowed(path: str) -> None:
+    answer = Client(enforce_csrf_checks=True).post(path)
 
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, HEAD"
