@@ -1,0 +1,78 @@
+"""The pool page in a real browser, under the project's content security policy.
+
+While Playwright runs, its event loop keeps Django's database out of this thread: what is
+stored is read off the pages.
+"""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import Group, User
+from playwright.sync_api import Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from budget.policy.groups import EDITORS
+from tests.admin.conftest import pool_url, url
+from tests.policies import claims_pool
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser had to say."""
+    return []
+
+
+@pytest.fixture
+def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
+    """An editor's pool page."""
+    editor = User.objects.create_user("ada", password="secret", is_staff=True)
+    editor.groups.add(Group.objects.get(name=EDITORS))
+    address = live_server.url + pool_url(claims_pool())
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        page.goto(address)
+        page.fill("#id_username", "ada")
+        page.fill("#id_password", "secret")
+        page.click("input[type=submit]")
+        page.wait_for_selector("#pool_form")
+        yield page
+        browser.close()
+
+
+def test_an_editor_changes_a_share_and_reverts_it(
+    pool_page: Page, live_server: LiveServer, complaints: list[str]
+) -> None:
+    pool_page.click("text=Add another Reservation")
+    pool_page.click("a.inline-deletelink")
+    pool_page.fill("#id_reservations-0-share_percent", "45")
+    pool_page.fill("#id_reason", "quiet season")
+    pool_page.click("input[name=_save]")
+    pool_page.wait_for_selector(".messagelist .success")
+
+    pool_page.goto(live_server.url + url("policyhistory_changelist"))
+    newest = pool_page.locator("article").first
+    assert "share 50 % → 45 %" in newest.inner_text()
+    assert "quiet season" in newest.inner_text()
+
+    newest.locator("text=Revert").click()
+    pool_page.fill("#id_reason", "storm")
+    pool_page.click("input[value=Revert]")
+    pool_page.wait_for_selector(".messagelist .success")
+    lines = pool_page.locator("article").first.inner_text()
+    assert "share 45 % → 50 %" in lines
+    assert "storm" in lines
+    assert complaints == []
+
+
+def test_the_meters_show_a_full_pool(pool_page: Page, complaints: list[str]) -> None:
+    assert pool_page.locator("meter").count() == 3
+    assert "100,000 of 100,000 available now" in pool_page.locator("article").first.inner_text()
+    assert complaints == []
