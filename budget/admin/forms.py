@@ -48,12 +48,8 @@ class PolicyForm(forms.ModelForm):
         """Hold off other edits until this one is saved, and refuse to overwrite one."""
         cleaned = super().clean() or self.cleaned_data
         hold_policy()
-        if self.instance.pk:
-            list(
-                type(self.instance)._default_manager.select_for_update().filter(pk=self.instance.pk)
-            )
-            if cleaned.get("seen") != fingerprint(self.scope()):
-                raise ValidationError(self._overtaken())
+        if self.instance.pk and cleaned.get("seen") != fingerprint(self.scope()):
+            raise ValidationError(self._overtaken())
         return cleaned
 
     def _overtaken(self) -> str:

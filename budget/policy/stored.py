@@ -1,6 +1,6 @@
 """Policies as they stand in the database, and what is wrong with them."""
 
-from django.db import connection
+from django.db import connection, models
 
 from budget.models import Limit, PolicyVersion, Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
@@ -62,10 +62,18 @@ def new_problems(before: Problems, now: Problems | None = None) -> Problems:
 def hold_policy() -> None:
     """Wait for other policy edits and keep them out until this transaction ends.
 
-    Every edit of a pool's policy, raw SQL included, needs its version row. Admissions
-    only read it, so they go on.
+    Rows come first and versions last, the order in which any statement and its trigger
+    take them, so that edits wait for each other and never in a circle. Admissions only
+    read these rows, so they go on.
     """
-    list(PolicyVersion.objects.select_for_update().order_by("pool_id").values_list("pool_id"))
+    for model in (WorkloadClass, Pool, Limit, Reservation):
+        _lock(model)
+    _lock(PolicyVersion)
+
+
+def _lock(model: type[models.Model]) -> None:
+    rows = model._default_manager.select_for_update(no_key=True, of=("self",))
+    list(rows.order_by("pk").values_list("pk"))
 
 
 def check_deferred() -> None:
