@@ -113,8 +113,8 @@ class Bucket(msgspec.Struct, tag="token_bucket"):
 
     def overrun(self, split: Split, c: int | None, charge: Charge, amount: int, now: int) -> None:
         """Charge what a call used beyond its estimate: debt, borne first by its own class."""
-        self.meter.level -= amount
+        self.meter.take(amount, split.capacity, now)
         if c is not None:
             self.credits[c] = max(0.0, self.credits[c] - amount)
         if c is not None and split.limited(c):
-            self.ceilings[c].level -= amount
+            self.ceilings[c].take(amount, split.ceiling(c), now)
