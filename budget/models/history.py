@@ -5,8 +5,9 @@ its author gave (user, address or command, reason; stored in the event itself, s
 it is as append-only as the rest) and who the database says did it. Events of one
 transaction belong together.
 
-What bypasses this: disabling triggers, `session_replication_role`, and editing the
-event tables as their owner. Run the service as a role that owns no tables if that matters.
+A TRUNCATE of a policy table is remembered too. What bypasses the history: disabling
+triggers, `session_replication_role = replica`, and TRUNCATE of the event tables. All three
+take the owner of the tables or a superuser, so run the service as a role that is neither.
 """
 
 from collections.abc import Callable

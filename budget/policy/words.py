@@ -37,7 +37,7 @@ WORKLOAD_CLASS = {
     "max_call_tokens": Wording("largest call", "tokens"),
     "when_unavailable": Wording("when unavailable", empty="tier default"),
     "queue_limit": Wording("queue limit", "jobs", "no bound"),
-    "queue_tokens": Wording("queue tokens", "tokens", "no bound"),
+    "queue_tokens": Wording("queue limit", "tokens", "no bound"),
     "max_attempts": Wording("attempts"),
     "paused": Wording("paused"),
 }
