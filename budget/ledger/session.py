@@ -22,6 +22,9 @@ from budget.rule.adopt import adopt
 from budget.rule.pool import advance
 from budget.rule.terms import PoolTerms
 
+REPLAN_EVERY = 256
+"""Batches after which plans are made anew."""
+
 
 class Session:
     """Decides batches of one pool, each in a transaction of its own."""
@@ -31,6 +34,7 @@ class Session:
         self._connection: psycopg.Connection | None = None
         self._known: store.Known | None = None
         self._policy: Policy | None = None
+        self._batches = 0
 
     def decide(self, submissions: Sequence[Submission]) -> list[Answer | BudgetError]:
         """Decide submissions in order and commit; one answer each.
@@ -46,7 +50,10 @@ class Session:
         the number of the transaction, and the next attempt looks for it.
         """
         connection = self._connected()
+        self._batches += 1
         with connection.pipeline() as pipeline:
+            if self._batches % REPLAN_EVERY == 0:
+                connection.execute(store.FORGET_PLANS)
             reading = store.lock_and_read(
                 connection,
                 pipeline,
@@ -55,8 +62,13 @@ class Session:
                 _ids(submissions),
                 _keys(submissions),
             )
-            if reading is not None and reading.version is not None:
-                return self._decide(connection, pipeline, reading, submissions)
+            if reading is None or reading.version is None:
+                decided = None
+            else:
+                decided = self._decide(connection, pipeline, reading, submissions)
+        if decided is not None:
+            answers, self._known = decided
+            return answers
         connection.rollback()
         if reading is None and store.restore_lock(connection, self.pool_id):
             return self.decide(submissions)
@@ -92,15 +104,15 @@ class Session:
         pipeline: psycopg.Pipeline,
         reading: store.Reading,
         submissions: Sequence[Submission],
-    ) -> list[Answer | BudgetError]:
+    ) -> tuple[list[Answer | BudgetError], store.Known | None]:
+        """Answers that hold once the pipeline has ended, and the newest state from then on."""
         batch = self._open_batch(connection, pipeline, reading)
         answers = [_answer(batch, submission) for submission in submissions]
         for submission in submissions:
             submission.attempted = batch.seq
         state = _new_state(batch, reading.state)
-        store.write_and_commit(connection, pipeline, self.pool_id, batch.changes, state)
-        self._known = reading.state if state is None else state.known
-        return answers
+        store.write_and_commit(connection, self.pool_id, batch.changes, state)
+        return answers, reading.state if state is None else state.known
 
     def _open_batch(
         self, connection: psycopg.Connection, pipeline: psycopg.Pipeline, reading: store.Reading

@@ -4,9 +4,9 @@ A transaction is two pipelined round trips. The first takes the pool's lock, whi
 statement of its own: only the statements after it see what the last holder committed.
 The second writes everything the batch changed and commits.
 
-Each round trip ends with `Pipeline.sync`. Leaving the pipeline instead, or fetching before
-the sync, sends a flush after it, and that message disarms the server's timeout for idle
-transactions: a writer stopped while it holds the lock would keep it.
+Until the commit each round trip ends with `Pipeline.sync`. Leaving the pipeline instead, or
+fetching before the sync, sends a flush after it, and that message disarms the server's
+timeout for idle transactions: a writer stopped while it holds the lock would keep it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,10 @@ from budget.ledger.rows import Changes, StoredCall
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COMMIT = "COMMIT"
+
+# Plans made while a table was nearly empty are bad ones once it has grown, which statistics
+# notice only after a minute or more.
+FORGET_PLANS = "DISCARD PLANS"
 
 # The lock. Nothing else writes or references this row.
 LOCK = "SELECT FROM budget_poollock WHERE pool_id = %s FOR NO KEY UPDATE"
@@ -57,11 +61,16 @@ CALLS_BY_ID = f"""
 SELECT {CALL_COLUMNS} FROM budget_call c WHERE c.id = ANY (%s) AND c.pool_id = %s
 """
 
+# LIMIT keeps the planner from scanning all of a pool's keys while it thinks they are few.
 CALLS_BY_KEY = f"""
 SELECT {CALL_COLUMNS}
 FROM jsonb_to_recordset(%s::jsonb) AS k (key_prefix text, idempotency_key text)
-JOIN budget_call c ON c.pool_id = %s AND c.key_prefix = k.key_prefix
-    AND c.idempotency_key = k.idempotency_key AND c.idempotency_key IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT * FROM budget_call
+    WHERE pool_id = %s AND key_prefix = k.key_prefix AND idempotency_key = k.idempotency_key
+        AND idempotency_key IS NOT NULL
+    LIMIT 1
+) AS c
 """
 
 # Leases that ended, oldest first. Those up to `after` are dealt with: without that bound
@@ -280,16 +289,17 @@ def read_lapsed(
 
 def write_and_commit(
     connection: psycopg.Connection,
-    pipeline: psycopg.Pipeline,
     pool_id: int,
     changes: Changes,
     state: NewState | None,
 ) -> None:
-    """Write what a batch changed and commit. On an error nothing is written."""
+    """Write what a batch changed and commit, which is done when the pipeline ends.
+
+    On an error, which may come as late as that, nothing is written.
+    """
     for statement, params in _statements(pool_id, changes, state):
         connection.execute(statement, params, prepare=True)
     connection.execute(COMMIT, prepare=True)
-    pipeline.sync()
 
 
 def _statements(
