@@ -42,10 +42,8 @@ from budget.ledger.operations import (
 )
 from budget.ledger.submission import Submission
 from budget.ledger.usage import minutes
-from budget.ledger.view import look
+from budget.ledger.view import look, picture
 from budget.ledger.writers import answer_of, submit
-from budget.rule.floors import effective_floors
-from budget.rule.strategies import splits
 
 logger = logging.getLogger(__name__)
 
@@ -194,47 +192,7 @@ def explain(admission_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
 
 def pool_view(slug: str) -> dict[str, Any]:
     """What is left of a pool now, and each class's floor on it. Raises UnknownPool."""
-    terms, balances = look(_existing_pool(slug))
-    limits = []
-    for split, level in zip(splits(terms), balances.pool.levels, strict=True):
-        available = level.available(split)
-        unspent = level.unspent(split)
-        effective = effective_floors(terms.tiers, unspent, available)
-        limits.append(
-            {
-                "unit": split.terms.unit,
-                "algorithm": split.terms.algorithm,
-                "amount": split.terms.amount,
-                "capacity": split.terms.capacity,
-                "available": available,
-                "floors": {
-                    member.slug: {
-                        "share_percent": 100 * split.shares[c],
-                        "unspent": unspent[c],
-                        "effective": effective[c],
-                    }
-                    for c, member in enumerate(terms.classes)
-                },
-            }
-        )
-    classes = {
-        member.slug: {
-            "paused": member.paused,
-            "state": "paused" if member.paused or terms.paused else "open",
-            "depth": 0,
-            "oldest_wait_seconds": None,
-            "expected_wait_seconds": None,
-        }
-        for member in terms.classes
-    }
-    return {
-        "slug": terms.slug,
-        "mode": terms.mode,
-        "paused": terms.paused,
-        "policy_version": terms.version,
-        "limits": limits,
-        "classes": classes,
-    }
+    return picture(look(_existing_pool(slug)))
 
 
 def usage(

@@ -78,6 +78,7 @@ def _repeat_within_batch(batch: Batch, operation: Admit, key: Key) -> Admission:
     row, admission = batch.decided_by_key[key]
     _check_fingerprint(operation.request, row.fingerprint)
     if admission.admitted:
+        # One answer for both, so that neither caller's giving up cancels the other's call.
         admission.replayed = True
         return admission
     first_id, first_deadline = row.id, row.deadline

@@ -1,4 +1,8 @@
-"""The ledger's own connection: apart from Django's, so that it commits by itself."""
+"""The ledger's own connection: apart from Django's, so that it commits by itself.
+
+It relies on session settings and prepared statements, so no proxy that shares sessions
+between transactions may stand before the server.
+"""
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured

@@ -1,6 +1,6 @@
 """Looks at balances without the lock: the newest stored state, moved to the present."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connections
 
@@ -10,8 +10,12 @@ from budget.ledger.batch import fresh_balances
 from budget.ledger.errors import UnknownPool
 from budget.ledger.terms import load_policy, load_revision
 from budget.rule.adopt import adopt
+from budget.rule.floors import effective_floors
+from budget.rule.limits import Level
 from budget.rule.pool import advance
-from budget.rule.terms import PoolTerms
+from budget.rule.split import Split
+from budget.rule.strategies import splits
+from budget.rule.terms import ClassTerms, PoolTerms
 
 
 class View(NamedTuple):
@@ -39,3 +43,49 @@ def look(pool_id: int) -> View:
                 balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
     advance(policy.terms, balances.pool, clock)
     return View(policy.terms, balances)
+
+
+def picture(view: View) -> dict[str, Any]:
+    """A pool as callers see it; see `services.pool_view`."""
+    terms, balances = view
+    return {
+        "slug": terms.slug,
+        "mode": terms.mode,
+        "paused": terms.paused,
+        "policy_version": terms.version,
+        "limits": [
+            _limit(terms, split, level)
+            for split, level in zip(splits(terms), balances.pool.levels, strict=True)
+        ],
+        "classes": {member.slug: _class(terms, member) for member in terms.classes},
+    }
+
+
+def _limit(terms: PoolTerms, split: Split, level: Level) -> dict[str, Any]:
+    available, unspent = level.available(split), level.unspent(split)
+    effective = effective_floors(terms.tiers, unspent, available)
+    return {
+        "unit": split.terms.unit,
+        "algorithm": split.terms.algorithm,
+        "amount": split.terms.amount,
+        "capacity": split.terms.capacity,
+        "available": available,
+        "floors": {
+            member.slug: {
+                "share_percent": 100 * split.shares[c],
+                "unspent": unspent[c],
+                "effective": effective[c],
+            }
+            for c, member in enumerate(terms.classes)
+        },
+    }
+
+
+def _class(terms: PoolTerms, member: ClassTerms) -> dict[str, Any]:
+    return {
+        "paused": member.paused,
+        "state": "paused" if member.paused or terms.paused else "open",
+        "depth": 0,
+        "oldest_wait_seconds": None,
+        "expected_wait_seconds": None,
+    }

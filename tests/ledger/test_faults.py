@@ -21,7 +21,7 @@ from budget.ledger.ids import new_id
 from budget.ledger.operations import Admit
 from budget.ledger.store import READ
 from budget.ledger.writers import answer_of, stop_writers, submit
-from budget.models import Call, Limit, PolicyRevision, Pool
+from budget.models import Call, Limit, PolicyRevision, Pool, PoolLock
 from tests.ledger.child import Child
 from tests.ledger.pools import admit, available, make_pool, request, settle, together
 from tests.ledger.proxy import Proxy
@@ -287,6 +287,14 @@ def test_a_truncated_policy_leaves_no_balance_behind(pool: Pool) -> None:
     assert admit(tokens=60_000).admitted, "a pool without limits admits everything"
     Limit.objects.create(pool=pool, **WINDOW)
     assert admit(tokens=60_000).admitted
+
+
+def test_a_lost_lock_row_comes_back(pool: Pool) -> None:
+    admit()
+    PoolLock.objects.all().delete()
+    assert admit().admitted
+    assert PoolLock.objects.count() == 1
+    assert available() == 98_000
 
 
 def test_many_callers_at_once_are_all_answered(pool: Pool) -> None:

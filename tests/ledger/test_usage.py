@@ -66,6 +66,17 @@ def test_a_closed_minute_becomes_one_row_per_class(monkeypatch: pytest.MonkeyPat
     assert {allowance for _, _, allowance in totals} == {20_000}
 
 
+def test_a_closed_minute_says_whose_floor_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    make_pool(WINDOW, shares={"adjuster": 40, "nightly": 50})
+    admit("adjuster", 12_000)
+    time.sleep(1)
+    admit("rescore", 1)
+    rows = {row.workload_class: row for row in UsageMinute.objects.all()}
+    assert (rows["adjuster"].floor_tokens, rows["adjuster"].borrowed_tokens) == (8000, 2000)
+    assert rows["nightly"].lent_tokens == 2000
+
+
 def test_a_lapsed_lease_counts_as_used_until_it_is_corrected() -> None:
     WorkloadClass.objects.update(max_call_seconds=1)
     make_pool(WINDOW)
