@@ -44,14 +44,15 @@ def pool_terms(
     )
 
 
-def _class_terms(row: WorkloadClass, reservation: Reservation | None) -> ClassTerms:
-    reservation = reservation or Reservation()
+def _class_terms(row: WorkloadClass, reserved: Reservation | None) -> ClassTerms:
+    reservation = reserved or Reservation()
     tier = cast(Tier, row.tier)
     return ClassTerms(
         slug=row.slug,
         tier=tier,
         deadline=row.deadline_seconds * SECOND,
         paused=row.paused,
+        reserved=reserved is not None,
         share=_fraction(reservation.share_percent, 0.0),
         lendable=_fraction(reservation.lendable_percent, LENDABLE[tier]),
         headroom=_fraction(reservation.headroom_percent, HEADROOM[tier]),

@@ -88,9 +88,14 @@ def _exceptions(terms: PoolTerms) -> list[Problem]:
 
 
 def _largest_calls(terms: PoolTerms) -> list[Problem]:
-    """The largest possible call is one request, or the class's largest call in tokens."""
+    """Each class with a reservation can make one request, and its largest call in tokens.
+
+    A class without one was not meant for this pool by its owner, and is not judged.
+    """
     found = []
     for c, member in enumerate(terms.classes):
+        if not member.reserved:
+            continue
         for limit, largest in zip(terms.limits, largest_calls(terms)[c], strict=True):
             needed = 1 if limit.unit == "requests" else member.max_call_tokens
             if largest < needed - ROUNDING:

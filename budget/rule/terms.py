@@ -62,6 +62,8 @@ class ClassTerms(msgspec.Struct, frozen=True, kw_only=True):
     deadline: int
     """Longest time from offer to answer, in microseconds."""
     paused: bool = False
+    reserved: bool = True
+    """Whether the owner gave it a reservation here; else its terms are implied."""
     share: float = 0.0
     lendable: float = 0.0
     headroom: float = 0.0

@@ -57,3 +57,7 @@ def test_an_exception_for_a_limit_the_pool_lacks_is_refused():
     assert fields([limit()], small("adjuster", except_limits=("requests/gauge",))) == [
         ("adjuster", "except_limits")
     ]
+
+
+def test_a_class_without_a_reservation_is_not_judged_by_its_largest_call():
+    assert fields([limit(100)], small("adjuster"), workload("nightly", reserved=False)) == []
