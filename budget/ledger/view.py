@@ -3,16 +3,18 @@
 from typing import Any, NamedTuple
 
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 
 from budget.ledger import store
 from budget.ledger.balances import Balances, decode_balances
 from budget.ledger.batch import fresh_balances
 from budget.ledger.errors import UnknownPool
+from budget.ledger.rows import StoredCall
 from budget.ledger.terms import load_policy, load_revision
 from budget.rule.adopt import adopt
 from budget.rule.floors import effective_floors
 from budget.rule.limits import Level
-from budget.rule.pool import advance
+from budget.rule.pool import advance, release
 from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import ClassTerms, PoolTerms
@@ -41,8 +43,21 @@ def look(pool_id: int) -> View:
             old = load_revision(cursor, pool_id, balances.version)
             if old is not None:
                 balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
-    advance(policy.terms, balances.pool, clock)
+        advance(policy.terms, balances.pool, clock)
+        if clock >= balances.next_lapse:
+            _release_ended(cursor, pool_id, policy.terms, balances)
     return View(policy.terms, balances)
+
+
+def _release_ended(
+    cursor: CursorWrapper, pool_id: int, terms: PoolTerms, balances: Balances
+) -> None:
+    """Take out of the gauges what the next batch will: leases that have ended meanwhile."""
+    bounds = {"after": balances.lapsed_through, "to": balances.pool.at, "most": store.MOST_LAPSES}
+    cursor.execute(store.LAPSED, {"pool": pool_id, **bounds})
+    for row in cursor.fetchall():
+        call = StoredCall(*row)
+        release(terms, balances.pool, call.workload_class, call.charges)
 
 
 def picture(view: View) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What may be looked at: pools, calls, usage."""
 
+import time
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -8,8 +9,8 @@ import pytest
 from budget import services
 from budget.ledger.errors import UnknownCall, UnknownPool
 from budget.ledger.operations import Caller
-from budget.models import Limit, PoolState
-from tests.ledger.pools import admit, make_pool, request
+from budget.models import Limit, PoolState, WorkloadClass
+from tests.ledger.pools import admit, available, make_pool, request
 
 pytestmark = pytest.mark.usefixtures("classes")
 
@@ -36,6 +37,15 @@ def test_a_pool_shows_its_present_balance_under_its_present_policy() -> None:
     Limit.objects.update(amount=8000)
     (limit,) = services.pool_view("claims")["limits"]
     assert (limit["available"], limit["floors"]["adjuster"]["unspent"]) == (6000, 2000)
+
+
+def test_a_forgotten_calls_slot_looks_free_once_its_lease_is_over() -> None:
+    WorkloadClass.objects.update(max_call_seconds=1)
+    make_pool({"unit": "requests", "algorithm": "gauge", "amount": 2})
+    admit()
+    assert available() == 1
+    time.sleep(1.1)
+    assert available() == 2
 
 
 def test_unknown_pools_have_no_view_and_no_usage() -> None:
