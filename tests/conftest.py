@@ -11,7 +11,7 @@ PROGRAMS = {"browser": ("chromium", "chromium-browser", "google-chrome")}
 """What tests with a marker need: any one of these programs."""
 
 settings.register_profile("fast", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("property", max_examples=50_000, deadline=None)
+settings.register_profile("property", max_examples=10_000, deadline=None)
 settings.load_profile("property" if os.environ.get("BUDGET_PROPERTY") else "fast")
 
 
