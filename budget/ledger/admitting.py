@@ -40,7 +40,7 @@ def admit(batch: Batch, operation: Admit, attempted: int | None) -> Admission:
     _check_fingerprint(request, call.fingerprint)
     if call.state != "shed" or call.seq == attempted:
         return admission_of(batch.terms, call, replayed=call.seq != attempted)
-    batch.changes.retried.append(RetriedCall(call.id, new_id(batch.pool_id)))
+    batch.changes.retried.append(RetriedCall(call.id, new_id(batch.pool_id, call.offered_at)))
     return _decide(batch, operation, call)
 
 
@@ -82,7 +82,7 @@ def _repeat_within_batch(batch: Batch, operation: Admit, key: Key) -> Admission:
         admission.replayed = True
         return admission
     first_id, first_deadline = row.id, row.deadline
-    row.id, row.retried_as, row.idempotency_key = new_id(batch.pool_id), first_id, None
+    row.id, row.retried_as, row.idempotency_key = new_id(batch.pool_id, batch.now), first_id, None
     return _record(batch, operation, first_id, first_deadline)
 
 

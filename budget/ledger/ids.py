@@ -10,16 +10,16 @@ _VERSION_7 = 0x7 << 76
 _VARIANT = 0b10 << 62
 
 
-def new_id(pool_id: int) -> UUID:
-    """A fresh id, later ones sorting after earlier ones by the millisecond.
+def new_id(pool_id: int, at: int | None = None) -> UUID:
+    """A fresh id, sorting by the millisecond of `at`, now unless given.
 
-    Between the time and the pool stand 50 random bits. Raises ValueError for a pool id
+    `at` is in microseconds since the epoch. Between the time and the pool stand 50 random bits. Raises ValueError for a pool id
     beyond 24 bits.
     """
     if not 0 <= pool_id <= _POOL_MASK:
         raise ValueError(f"Pool id {pool_id} does not fit {POOL_BITS} bits.")
     random = int.from_bytes(os.urandom(7), "big")
-    milliseconds = time.time_ns() // 1_000_000
+    milliseconds = time.time_ns() // 1_000_000 if at is None else at // 1000
     return UUID(
         int=milliseconds << 80
         | _VERSION_7

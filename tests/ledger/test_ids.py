@@ -25,3 +25,7 @@ def test_ids_of_one_moment_differ() -> None:
 def test_refuses_a_pool_that_does_not_fit() -> None:
     with pytest.raises(ValueError, match="does not fit"):
         new_id(1 << 24)
+
+
+def test_an_id_can_be_given_the_place_of_an_earlier_moment():
+    assert new_id(1, at=1_780_000_000_000_000) < new_id(1, at=1_780_000_000_001_000) < new_id(1)
