@@ -56,13 +56,13 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
 def _retry_after_ms(
     terms: PoolTerms, state: PoolState, call: Offer, reason: Reason, touched: Sequence[Standing]
 ) -> int | None:
-    """Milliseconds until the call would fit; None if never, or only after its deadline."""
+    """Milliseconds until the call would fit; None if never, or not before its deadline."""
     if reason in NOT_RETRYABLE:
         return None
     if reason == "paused":
         moment = state.at + PAUSED_RETRY
-        return PAUSED_RETRY // 1000 if moment <= call.deadline else None
+        return PAUSED_RETRY // 1000 if moment < call.deadline else None
     moment = retry_moment(terms, state, call, touched)
-    if moment > call.deadline:
+    if moment >= call.deadline:
         return None
     return (promise(state, call, moment) - state.at) // 1000

@@ -76,7 +76,8 @@ def promise(state: PoolState, call: Offer, moment: int) -> int:
     assert call.workload_class is not None, "an untagged call is not retryable"
     if len(state.promises) >= MOST_PROMISES:
         spread = (moment - state.at) * (crc32(call.key.encode()) % 1000) // 1000
-        return min(moment + spread // MILLISECOND * MILLISECOND, max(moment, call.deadline))
+        latest = max(moment, call.deadline - MILLISECOND)
+        return min(moment + spread // MILLISECOND * MILLISECOND, latest)
     until = min(moment + SECOND, call.deadline)
     state.promises[call.key] = Promise(call.workload_class, until, call.costs)
     return moment

@@ -163,7 +163,7 @@ def _policy(
     chosen: tuple[LimitTerms, ...], wishes: list[Wish], mode: str = "enforce", paused: bool = False
 ) -> PoolTerms:
     left, headroom, members = 100, 0, []
-    wishes = sorted(wishes, key=lambda wish: (TIERS.index(wish.tier), wish.minutes))  # type: ignore[arg-type]
+    wishes = sorted(wishes, key=lambda wish: (TIERS.index(wish.tier), wish.minutes))
     for slug, wish in zip(SLUGS, wishes, strict=False):
         share = min(wish.share, left)
         left -= share

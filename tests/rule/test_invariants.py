@@ -14,10 +14,10 @@ from budget.rule import meter
 from budget.rule.checks import problems
 from budget.rule.decision import REASONS, TOLERANCE
 from budget.rule.idle import largest_calls, reach
-from budget.rule.terms import SECOND, LimitTerms, PoolTerms
+from budget.rule.terms import SECOND, ClassTerms, LimitTerms, PoolTerms
 from tests.rule import generators
 from tests.rule.generators import MONTH, Day, Offered
-from tests.rule.model import FAR
+from tests.rule.model import FAR, Call
 from tests.rule.model_limits import Edit, History, exact
 from tests.rule.world import World, bucket_levels
 
@@ -285,6 +285,19 @@ def test_9_a_retry_alone_is_admitted_at_its_moment_and_not_before(day: Day) -> N
         moment = world.now + decision.retry_after_ms * 1000
         assert world.probe_at(moment, outcome.call).admitted
         assert not world.probe_at(moment - 1000, outcome.call).admitted
+
+
+def test_9_a_retry_that_could_only_come_at_the_deadline_is_too_late() -> None:
+    """At its deadline a call is already unmeetable, so no retry is promised then."""
+    limit = LimitTerms(
+        unit="requests", algorithm="token_bucket", amount=60, per_seconds=60, burst_percent=10
+    )
+    owner = ClassTerms(slug="adjuster", tier="interactive", deadline=5 * SECOND)
+    world = World(PoolTerms(slug="claims", version=1, limits=(limit,), classes=(owner,)))
+    assert world.ask("adjuster", 6).decision.admitted
+    for patience, retryable in ((SECOND, False), (SECOND + 1, True)):
+        call = Call("adjuster", (1,), world.now + patience)
+        assert world.probe_at(world.now, call).retryable is retryable
 
 
 @given(

@@ -71,7 +71,7 @@ def expect_same_retry(model: Model, outcome: Outcome, now: int) -> None:
     if decision.retryable:
         assert decision.retry_after_ms is not None
         assert decision.retry_after_ms >= 1
-        assert now + decision.retry_after_ms * 1000 <= call.deadline
+        assert now + decision.retry_after_ms * 1000 < call.deadline
     if decision.reason == "paused":
         moment: int | None = now + 30_000_000
     else:
