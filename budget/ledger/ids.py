@@ -13,8 +13,8 @@ _VARIANT = 0b10 << 62
 def new_id(pool_id: int, at: int | None = None) -> UUID:
     """A fresh id, sorting by the millisecond of `at`, now unless given.
 
-    `at` is in microseconds since the epoch. Between the time and the pool stand 50 random bits. Raises ValueError for a pool id
-    beyond 24 bits.
+    `at` is in microseconds since the epoch. Between the time and the pool stand 50 random
+    bits. Raises ValueError for a pool id beyond 24 bits.
     """
     if not 0 <= pool_id <= _POOL_MASK:
         raise ValueError(f"Pool id {pool_id} does not fit {POOL_BITS} bits.")
