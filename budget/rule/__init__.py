@@ -24,8 +24,10 @@ what its owner has not used of f × amount, and an idle floor is idle capacity.
 Tier by tier from the strictest, floors are scaled to what is left: these are the
 effective floors E, and ΣE ≤ max(0, A).
 
-**The inequality.** Class c must leave alone Q(c) = Σ a(c,j)·E(j) over the others, with
-a = 1 where j is of c's tier or stricter and 1 − lendable(j) where j is looser. A call of
+**The inequality.** Class c must leave alone Q(c) = Σ min(E(j), a(c,j)·P(j)) over the
+others, with a = 1 where j is of c's tier or stricter and 1 − lendable(j) where j is
+looser. Measured on P and not on E, which shrinks as others borrow, or the part of a floor
+that is not lent would be borrowed away bit by bit. A call of
 cost k is admitted iff on every limit it touches k ≤ E(c), or k ≤ A − Q(c) − headroom.
 Headroom, a part of the unreserved capacity, counts only while a stricter class is at
 work, and must not fall with looseness; so as a pool drains, bulk is refused first, then
@@ -50,6 +52,6 @@ any window at most the amount is charged, and a class alone reaches 60/61 of it.
 real cost been charged at once, jointly over all leases; after a long drain, when more
 rooms stand than a meter keeps, it may be less by about a fiftieth of their span, never
 more. *Overruns* break the bounds by their own size and become debt. *Comparison* allows
-10⁻⁶ of a unit, because levels are floats. *Retry-After* is exact on buckets and windows when no promises
-are outstanding; on gauges it is an estimate from learned call times.
+10⁻⁶ of a unit, because levels are floats. *Retry-After* is exact on buckets and windows
+when no promises are outstanding; on gauges it is an estimate from learned call times.
 """

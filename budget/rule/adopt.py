@@ -90,6 +90,9 @@ def _carry_promises(old: PoolTerms, state: PoolState, new: PoolTerms) -> dict[st
         costs = dict(zip(old.limit_index, promise.costs, strict=True))
         if c is not None:
             carried[key] = Promise(
-                c, promise.until, tuple(costs.get(name, 0) for name in new.limit_index)
+                c,
+                promise.moment,
+                promise.until,
+                tuple(costs.get(name, 0) for name in new.limit_index),
             )
     return carried

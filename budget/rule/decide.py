@@ -38,9 +38,10 @@ def standing(
         unspent = level.unspent(split)
         floors = effective_floors(terms.tiers, unspent, available)
         own_floor = floors[c]
-        for j, part in enumerate(terms.protection[c]):
-            if part and floors[j]:
-                protected[terms.classes[j].slug] = part * floors[j]
+        for owner, slug, part in split.guards[c]:
+            kept = min(floors[owner], part * unspent[owner])
+            if kept:
+                protected[slug] = kept
         spent = _interactive_floors_spent(terms, split, unspent)
     headroom = terms.classes[c].headroom * split.unreserved if stricter_at_work else 0.0
     return Standing(
@@ -112,20 +113,20 @@ def drawn(terms: PoolTerms, state: PoolState, call: Offer) -> Drawn:
     if c is None or d is None or not call.costs[d]:
         return Drawn()
     split, level = splits(terms)[d], state.levels[d]
-    available = level.available(split)
-    floors = effective_floors(terms.tiers, level.unspent(split), available)
+    available, unspent = level.available(split), level.unspent(split)
+    floors = effective_floors(terms.tiers, unspent, available)
     own = min(float(call.costs[d]), floors[c])
-    borrowed = max(0.0, call.costs[d] - own - max(0.0, available - sum(floors)))
-    lendable = [
-        (1 - part) * floor if j != c else 0.0
-        for j, (part, floor) in enumerate(zip(terms.protection[c], floors, strict=True))
-    ]
-    total = sum(lendable)
-    borrowed = min(borrowed, total)
-    lent = {
-        terms.classes[j].slug: borrowed * part / total for j, part in enumerate(lendable) if part
+    beyond = call.costs[d] - own - max(0.0, available - sum(floors))
+    if beyond <= 0:
+        return Drawn(own)
+    lendable = {
+        slug: floors[owner] - min(floors[owner], part * unspent[owner])
+        for owner, slug, part in split.guards[c]
+        if part < 1
     }
-    return Drawn(own, borrowed, lent if borrowed else {})
+    total = sum(lendable.values())
+    borrowed = min(beyond, total)
+    return Drawn(own, borrowed, {slug: borrowed * n / total for slug, n in lendable.items() if n})
 
 
 def _interactive_floors_spent(terms: PoolTerms, split: Split, unspent: Sequence[float]) -> float:

@@ -16,20 +16,18 @@ def largest_calls(terms: PoolTerms) -> tuple[tuple[float, ...], ...]:
     whichever is more, and no more than its ceiling.
     """
     return tuple(
-        tuple(_largest_call(terms, c, split) for split in splits(terms))
-        for c in range(len(terms.classes))
+        tuple(_largest_call(c, split) for split in splits(terms)) for c in range(len(terms.classes))
     )
 
 
-def _largest_call(terms: PoolTerms, c: int, split: Split) -> float:
-    largest = max(split.floors[c], split.capacity - idle_protected(terms, c, split))
+def _largest_call(c: int, split: Split) -> float:
+    largest = max(split.floors[c], split.capacity - idle_protected(c, split))
     return min(largest, split.ceiling(c))
 
 
-def idle_protected(terms: PoolTerms, c: int, split: Split) -> float:
+def idle_protected(c: int, split: Split) -> float:
     """What class c must leave alone when every floor is full, in the limit's unit."""
-    parts = zip(terms.protection[c], split.floors, strict=True)
-    return sum([part * floor for part, floor in parts])
+    return sum([guard.part * split.floors[guard.owner] for guard in split.guards[c]])
 
 
 def reach(terms: PoolTerms, c: int, d: int) -> float:
@@ -42,6 +40,6 @@ def reach(terms: PoolTerms, c: int, d: int) -> float:
     split = splits(terms)[d]
     if split.terms.algorithm == "token_bucket":
         return min(1.0, split.ceilings[c])
-    part = min(1 - idle_protected(terms, c, split) / split.capacity, split.ceilings[c])
+    part = min(1 - idle_protected(c, split) / split.capacity, split.ceilings[c])
     part = max(part, split.shares[c])
     return part * SLOTS / (SLOTS + 1) if split.terms.algorithm == "sliding_window" else part

@@ -31,6 +31,7 @@ class Promise(msgspec.Struct, array_like=True):
     """A moment given to a refused caller, so that the next one is given a later one."""
 
     workload_class: int
+    moment: int
     until: int
     """When it lapses: one second after its moment, or at the call's deadline."""
     costs: tuple[int, ...]

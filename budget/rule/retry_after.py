@@ -12,6 +12,7 @@ from budget.rule.pool import ACTIVITY, Offer, PoolState, Promise
 from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, PoolTerms
+from budget.rule.window import SLOTS, Window
 
 MILLISECOND = 1_000
 
@@ -79,7 +80,7 @@ def promise(state: PoolState, call: Offer, moment: int) -> int:
         latest = max(moment, call.deadline - MILLISECOND)
         return min(moment + spread // MILLISECOND * MILLISECOND, latest)
     until = min(moment + SECOND, call.deadline)
-    state.promises[call.key] = Promise(call.workload_class, until, call.costs)
+    state.promises[call.key] = Promise(call.workload_class, moment, until, call.costs)
     return moment
 
 
@@ -130,10 +131,28 @@ class _Search:
         last = at + _whole_milliseconds(min(idle_at, self.call.deadline) - at)
         missing_last = self._gap_at(d, gap, last)
         if missing_last <= TOLERANCE:
-            return self._first(d, gap, (at, missing), (last, missing_last))
+            moment = self._first(d, gap, (at, missing), (last, missing_last))
+            if isinstance(level, Gauge) and missing <= level.total:
+                return min(moment, self._freed_at(level, missing))
+            return moment
         if isinstance(level, Gauge):
-            return at + int(missing_last / self._released_per_second(level) * SECOND)
+            return min(
+                self._freed_at(level, missing), max(last, self._freed_at(level, missing_last))
+            )
+        if isinstance(level, Window) and last >= idle_at:
+            return self._promised_left(d, missing_last) + split.period * (SLOTS + 1) // SLOTS
         return last + int(missing_last / split.rate) + 1
+
+    def _promised_left(self, d: int, missing: float) -> int:
+        """The moment of the promised call with which those before it free what is missing."""
+        moment = self.state.at
+        for promised in sorted(self.state.promises.values(), key=lambda p: p.moment):
+            if missing <= TOLERANCE:
+                break
+            if promised.workload_class <= self.c:
+                missing -= promised.costs[d]
+                moment = promised.moment
+        return moment
 
     def _first(self, d: int, gap: Gap, open_: Look, closed: Look) -> int:
         """The first whole millisecond at which the gap is closed.
@@ -162,13 +181,13 @@ class _Search:
         numbers = standing(self.terms, self.c, split, level, self.call.costs[d], at_work)
         return gap(numbers, self.ahead[d], split)
 
-    def _released_per_second(self, level: Gauge) -> float:
-        """How many units the leases under way give back per second, by learned call times."""
+    def _freed_at(self, level: Gauge, missing: float) -> int:
+        """When the leases under way will have given back so much, by learned call times."""
         medians = [learned.value or UNLEARNED_CALL_TIME for learned in self.state.call_times]
         removed = level.total - sum(level.by_class)
         rate = removed / UNLEARNED_CALL_TIME
         rate += sum([held / median for held, median in zip(level.by_class, medians, strict=True)])
-        return rate or 1 / UNLEARNED_CALL_TIME
+        return self.state.at + int(missing / (rate or 1 / UNLEARNED_CALL_TIME) * SECOND)
 
 
 def _whole_milliseconds(span: int) -> int:

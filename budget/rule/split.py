@@ -1,10 +1,21 @@
 """How a limit is split between classes at one moment."""
 
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
 from budget.rule.terms import LimitTerms
+
+
+class Guard(NamedTuple):
+    """One class's floor, as another class meets it."""
+
+    owner: int
+    """Position of the class whose floor it is."""
+    slug: str
+    part: float
+    """Which part of the floor is not lent, as a fraction."""
 
 
 class Split(msgspec.Struct, frozen=True, dict=True):
@@ -13,6 +24,8 @@ class Split(msgspec.Struct, frozen=True, dict=True):
     terms: LimitTerms
     shares: tuple[float, ...]
     ceilings: tuple[float, ...]
+    guards: tuple[tuple["Guard", ...], ...]
+    """`guards[c]`: what class c must leave alone, of the classes with a floor here."""
 
     @cached_property
     def capacity(self) -> float:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from budget.rule.split import Split
-from budget.rule.terms import TIERS, ClassTerms, PoolTerms
+from budget.rule.split import Guard, Split
+from budget.rule.terms import TIERS, ClassTerms, LimitTerms, PoolTerms
 
 
 class Strategy(Protocol):
@@ -34,15 +34,20 @@ def splits(terms: PoolTerms) -> tuple[Split, ...]:
         members = [member for member in terms.classes if member.tier == tier]
         strategy = STRATEGIES[terms.strategies.get(tier, "static")]
         shares.update(zip([m.slug for m in members], strategy.shares(members), strict=True))
-    ceilings = tuple(member.ceiling for member in terms.classes)
-    return tuple(
-        Split(
-            limit,
-            tuple(
-                0.0 if limit.name in member.except_limits else shares[member.slug]
-                for member in terms.classes
-            ),
-            ceilings,
-        )
-        for limit in terms.limits
+    return tuple(_split(terms, limit, shares) for limit in terms.limits)
+
+
+def _split(terms: PoolTerms, limit: LimitTerms, shares: dict[str, float]) -> Split:
+    in_force = tuple(
+        0.0 if limit.name in member.except_limits else shares[member.slug]
+        for member in terms.classes
     )
+    guards = tuple(
+        tuple(
+            Guard(j, terms.classes[j].slug, part)
+            for j, part in enumerate(parts)
+            if j != c and in_force[j]
+        )
+        for c, parts in enumerate(terms.protection)
+    )
+    return Split(limit, in_force, tuple(member.ceiling for member in terms.classes), guards)

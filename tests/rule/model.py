@@ -175,7 +175,10 @@ class Model:
         reading, size = history.reading(now, slug), history.size
         effective = self.effective(reading.available, reading.unspent)
         protected = {
-            owner.slug: self.protection(slug, owner.slug) * effective[owner.slug]
+            owner.slug: min(
+                effective[owner.slug],
+                self.protection(slug, owner.slug) * reading.unspent[owner.slug],
+            )
             for owner in self.terms.classes
         }
         caller = self.owner(slug)
@@ -207,7 +210,7 @@ class Model:
         return effective
 
     def protection(self, caller: str, owner: str) -> Fraction:
-        """Which part of the owner's effective floor the caller must leave alone."""
+        """Which part of the owner's unspent floor the caller must leave alone."""
         if caller == owner:
             return ZERO
         tiers = ("interactive", "near_line", "bulk")

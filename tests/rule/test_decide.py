@@ -42,6 +42,14 @@ def test_a_looser_floor_is_lent_as_far_as_it_is_lendable():
     assert (decision.drawn.borrowed, decision.drawn.lent) == (200, {"rescore": 200})
 
 
+def test_the_part_of_a_floor_that_is_not_lent_cannot_be_borrowed_bit_by_bit():
+    driver = Driver(
+        pool([limit(1000)], workload("adjuster"), workload("rescore", share=0.4, lendable=0.7))
+    )
+    assert sum(driver.offer("adjuster", 10).admitted for _ in range(100)) == 88
+    assert driver.offer("rescore", 120).admitted
+
+
 def test_a_refused_call_uses_up_nothing_of_any_limit():
     driver = Driver(
         pool([limit(100), limit(10, unit="requests"), limit(2, "gauge", unit="requests")])

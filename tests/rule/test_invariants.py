@@ -201,6 +201,7 @@ def test_7_a_class_alone_reaches_what_others_leave_of_a_gauge(
     for cost in (most // 2, most - most // 2):
         if cost:
             assert world.ask(slug, cost).decision.admitted
+    assert not world.ask(slug, 1).decision.admitted
 
 
 @given(

@@ -105,3 +105,24 @@ def test_all_limits_must_hold_at_once():
     driver = Driver(pool([limit(600), limit(60, unit="requests")]))
     driver.offer("nightly", 600, 60)
     assert driver.offer("nightly", 10, 30).retry_after_ms == 30_000
+
+
+def test_promised_calls_on_a_window_are_waited_out():
+    driver = Driver(pool([limit(600, "sliding_window")]))
+    driver.offer("nightly", 600)
+    moments = [driver.offer("nightly", 250, key=key).retry_after_ms for key in "abc"]
+    assert moments == [61_000, 61_000, 122_000]
+    driver.wait(61)
+    assert driver.offer("nightly", 250, key="a").admitted
+    assert driver.offer("nightly", 250, key="b").admitted
+    assert driver.wait(61).offer("nightly", 250, key="c").admitted
+
+
+def test_a_gauge_with_headroom_may_open_before_the_stricter_class_has_gone():
+    gauge = limit(10, "gauge", unit="requests")
+    driver = Driver(pool([gauge], workload("adjuster"), workload("nightly", headroom=0.5)))
+    driver.offer("adjuster", 1)
+    for _ in range(4):
+        assert driver.offer("nightly", 1).admitted
+    decision = driver.offer("nightly", 1)
+    assert (decision.reason, decision.retry_after_ms) == ("headroom", 400)
