@@ -24,10 +24,10 @@ what its owner has not used of f × amount, and an idle floor is idle capacity.
 Tier by tier from the strictest, floors are scaled to what is left: these are the
 effective floors E, and ΣE ≤ max(0, A).
 
-**The inequality.** Class c must leave alone Q(c) = Σ min(E(j), a(c,j)·P(j)) over the
-others, with a = 1 where j is of c's tier or stricter and 1 − lendable(j) where j is
-looser. Measured on P and not on E, which shrinks as others borrow, or the part of a floor
-that is not lent would be borrowed away bit by bit. A call of
+**The inequality.** Class c must leave alone Q(c), the effective floors of the others as
+c meets them: whole where j is of c's tier or stricter, and of looser ones only the part
+1 − lendable(j), taken off P before the scaling. (Taken off E, which shrinks as others
+borrow, the part that is not lent would be borrowed away bit by bit.) A call of
 cost k is admitted iff on every limit it touches k ≤ E(c), or k ≤ A − Q(c) − headroom.
 Headroom, a part of the unreserved capacity, counts only while a stricter class is at
 work, and must not fall with looseness; so as a pool drains, bulk is refused first, then

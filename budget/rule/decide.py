@@ -38,10 +38,8 @@ def standing(
         unspent = level.unspent(split)
         floors = effective_floors(terms.tiers, unspent, available)
         own_floor = floors[c]
-        for owner, slug, part in split.guards[c]:
-            kept = min(floors[owner], part * unspent[owner])
-            if kept:
-                protected[slug] = kept
+        kept = floors_to_leave(terms, c, split, unspent, available)
+        protected = {slug: kept[owner] for owner, slug, _ in split.guards[c] if kept[owner]}
         spent = _interactive_floors_spent(terms, split, unspent)
     headroom = terms.classes[c].headroom * split.unreserved if stricter_at_work else 0.0
     return Standing(
@@ -55,6 +53,20 @@ def standing(
         interactive_floors_spent=spent,
         ceiling_left=level.ceiling_left(split, c) if split.limited(c) else None,
     )
+
+
+def floors_to_leave(
+    terms: PoolTerms, c: int, split: Split, unspent: Sequence[float], available: float
+) -> Sequence[float]:
+    """The effective floors as class c meets them: of looser ones only the part not lent.
+
+    Taken off before floors are scaled to what there is; else what a stricter class
+    borrows would shrink the floors it borrows from, and the part not lent with them.
+    """
+    unlent = list(unspent)
+    for owner, _, part in split.guards[c]:
+        unlent[owner] *= part
+    return effective_floors(terms.tiers, unlent, available)
 
 
 def stricter_at_work(state: PoolState, c: int) -> bool:
@@ -119,13 +131,12 @@ def drawn(terms: PoolTerms, state: PoolState, call: Offer) -> Drawn:
     beyond = call.costs[d] - own - max(0.0, available - sum(floors))
     if beyond <= 0:
         return Drawn(own)
-    lendable = {
-        slug: floors[owner] - min(floors[owner], part * unspent[owner])
-        for owner, slug, part in split.guards[c]
-        if part < 1
-    }
+    kept = floors_to_leave(terms, c, split, unspent, available)
+    lendable = {slug: max(0.0, floors[j] - kept[j]) for j, slug, _ in split.guards[c]}
     total = sum(lendable.values())
     borrowed = min(beyond, total)
+    if not borrowed:
+        return Drawn(own)
     return Drawn(own, borrowed, {slug: borrowed * n / total for slug, n in lendable.items() if n})
 
 

@@ -174,13 +174,11 @@ class Model:
         history = self.histories[name]
         reading, size = history.reading(now, slug), history.size
         effective = self.effective(reading.available, reading.unspent)
-        protected = {
-            owner.slug: min(
-                effective[owner.slug],
-                self.protection(slug, owner.slug) * reading.unspent[owner.slug],
-            )
-            for owner in self.terms.classes
+        meets = {
+            j: unspent if j == slug else self.protection(slug, j) * unspent
+            for j, unspent in reading.unspent.items()
         }
+        protected = self.effective(reading.available, meets) | {slug: ZERO}
         caller = self.owner(slug)
         interactive = [c.slug for c in self.terms.classes if c.tier == "interactive"]
         nominal = sum((size.floor(j) for j in interactive), ZERO)
