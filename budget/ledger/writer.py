@@ -1,6 +1,7 @@
 """One pool's writer: a thread that decides what waits, one transaction per batch."""
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -24,8 +25,8 @@ PATIENCE = 0.25
 """How long to wait for callers to return, as a part of the last transaction's time."""
 LONGEST_PATIENCE = 0.002
 """Seconds: a transaction may have waited long for the lock."""
-TICK = 0.0001
-"""Seconds between looks at who is back."""
+NOBODY = sys.maxsize
+"""More callers than can ever wait: the writer isn't gathering."""
 
 POISON = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError)
 """Database errors that come from what is written, and would come again."""
@@ -49,6 +50,9 @@ class Writer:
         self._expected = 1
         """How many callers are about: those just answered, and those that waited meanwhile."""
         self._patience = 0.0
+        self._gathered = threading.Event()
+        self._wanted = NOBODY
+        """How many must wait for the writer to be woken while it gathers a batch."""
         self._thread = threading.Thread(
             target=self._run, name=f"budget-ledger-{pool_id}", daemon=True
         )
@@ -60,6 +64,9 @@ class Writer:
             raise LedgerUnavailable("Too many operations wait for the ledger.")
         submission = Submission(operation)
         self._queue.put(submission)
+        if self._queue.qsize() >= self._wanted:
+            self._wanted = NOBODY
+            self._gathered.set()
         return submission
 
     def stop(self, seconds: float = 5.0) -> None:
@@ -100,10 +107,13 @@ class Writer:
         Else they split into two groups that take turns, and each waits for two commits
         of half a batch. It costs at most a part of the last transaction's own time.
         """
-        until = time.perf_counter() + self._patience
         wanted = min(self._batch_size, self._expected)
-        while self._queue.qsize() < wanted and time.perf_counter() < until:
-            time.sleep(TICK)
+        if wanted <= 1 or self._queue.qsize() >= wanted:
+            return
+        self._gathered.clear()
+        self._wanted = wanted
+        self._gathered.wait(self._patience)
+        self._wanted = NOBODY
 
     def _process(self, batch: list[Submission]) -> None:
         """Decide a batch, again and again until the database lets it or nobody waits."""
