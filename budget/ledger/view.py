@@ -70,7 +70,7 @@ def picture(view: View) -> dict[str, Any]:
         "policy_version": terms.version,
         "limits": [
             _limit(terms, split, level)
-            for split, level in zip(splits(terms), balances.pool.levels, strict=True)
+            for split, level in zip(splits(terms, balances.pool), balances.pool.levels, strict=True)
         ],
         "classes": {member.slug: _class(terms, member) for member in terms.classes},
     }

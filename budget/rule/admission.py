@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from budget.rule.decide import drawn, obstacle, standings
 from budget.rule.decision import Decision, Reason, Standing
 from budget.rule.pool import Offer, PoolState, charge
-from budget.rule.retry_after import promise, retry_moment
+from budget.rule.retry_after import promise, retry_moment, spread
 from budget.rule.terms import SECOND, PoolTerms
 
 PAUSED_RETRY = 30 * SECOND
-"""When to ask again while somebody has paused the class: nobody knows how long."""
+"""When to ask again while somebody has paused the class: nobody knows how long.
+
+Callers are spread over as long again, so that they don't all come back together.
+"""
 
 NOT_RETRYABLE: frozenset[Reason] = frozenset({"untagged", "never_fits", "deadline_unmeetable"})
 
@@ -60,8 +63,8 @@ def _retry_after_ms(
     if reason in NOT_RETRYABLE:
         return None
     if reason == "paused":
-        moment = state.at + PAUSED_RETRY
-        return PAUSED_RETRY // 1000 if moment < call.deadline else None
+        moment = spread(call, state.at + PAUSED_RETRY, PAUSED_RETRY)
+        return (moment - state.at) // 1000 if moment < call.deadline else None
     moment = retry_moment(terms, state, call, touched)
     if moment >= call.deadline:
         return None

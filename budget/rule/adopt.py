@@ -27,12 +27,12 @@ def adopt(old: PoolTerms, state: PoolState, new: PoolTerms, changed_at: int) -> 
             carried.last_offered[c] = state.last_offered[before]
             carried.backoff_until[c] = state.backoff_until[before]
             carried.call_times[c] = state.call_times[before]
-    for d, split in enumerate(splits(new)):
+    for d, split in enumerate(splits(new, carried)):
         before = old.limit_index.get(split.terms.name)
         if before is not None:
             carried.since[d] = state.since[before]
             carried.levels[d] = _carry(
-                splits(old)[before], state.levels[before], split, moved, state.at
+                splits(old, state)[before], state.levels[before], split, moved, state.at
             )
     carried.promises = _carry_promises(old, state, new)
     return carried

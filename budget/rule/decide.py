@@ -23,7 +23,7 @@ def standings(terms: PoolTerms, state: PoolState, call: Offer) -> list[Standing]
     at_work = stricter_at_work(state, c)
     return [
         standing(terms, c, split, level, cost, at_work)
-        for split, level, cost in zip(splits(terms), state.levels, call.costs, strict=True)
+        for split, level, cost in zip(splits(terms, state), state.levels, call.costs, strict=True)
         if cost
     ]
 
@@ -85,7 +85,7 @@ def obstacle(
     if c is None:
         return "untagged", None
     for split, cost, largest in zip(
-        splits(terms), call.costs, largest_calls(terms)[c], strict=True
+        splits(terms, state), call.costs, largest_calls(terms)[c], strict=True
     ):
         if cost > largest + TOLERANCE:
             return "never_fits", split.terms.name
@@ -124,7 +124,7 @@ def drawn(terms: PoolTerms, state: PoolState, call: Offer) -> Drawn:
     c, d = call.workload_class, terms.leading
     if c is None or d is None or not call.costs[d]:
         return Drawn()
-    split, level = splits(terms)[d], state.levels[d]
+    split, level = splits(terms, state)[d], state.levels[d]
     available, unspent = level.available(split), level.unspent(split)
     floors = effective_floors(terms.tiers, unspent, available)
     own = min(float(call.costs[d]), floors[c])

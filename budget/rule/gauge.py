@@ -53,4 +53,5 @@ class Gauge(msgspec.Struct, tag="gauge"):
     def _hold(self, c: int | None, amount: int) -> None:
         self.total += amount
         if c is not None:
-            self.by_class[c] += amount
+            # A class removed and made anew may settle calls it never charged.
+            self.by_class[c] = max(0, self.by_class[c] + amount)

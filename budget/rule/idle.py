@@ -1,14 +1,12 @@
 """What an idle pool offers: the yardstick for calls that never fit and for policies."""
 
-from functools import lru_cache
-
 from budget.rule.split import Split
-from budget.rule.strategies import splits
-from budget.rule.terms import PoolTerms
+from budget.rule.strategies import reserved_splits
+from budget.rule.terms import PoolTerms, kept_with_terms
 from budget.rule.window import SLOTS
 
 
-@lru_cache(maxsize=64)
+@kept_with_terms
 def largest_calls(terms: PoolTerms) -> tuple[tuple[float, ...], ...]:
     """`[c][d]`: the largest call of class c that limit d could ever admit, in d's unit.
 
@@ -16,7 +14,8 @@ def largest_calls(terms: PoolTerms) -> tuple[tuple[float, ...], ...]:
     whichever is more, and no more than its ceiling.
     """
     return tuple(
-        tuple(_largest_call(c, split) for split in splits(terms)) for c in range(len(terms.classes))
+        tuple(_largest_call(c, split) for split in reserved_splits(terms))
+        for c in range(len(terms.classes))
     )
 
 
@@ -37,7 +36,7 @@ def reach(terms: PoolTerms, c: int, d: int) -> float:
     window or gauge idle floors are idle capacity, and of a window one slot in 61 is
     always on its way out.
     """
-    split = splits(terms)[d]
+    split = reserved_splits(terms)[d]
     if split.terms.algorithm == "token_bucket":
         return min(1.0, split.ceilings[c])
     part = min(1 - idle_protected(c, split) / split.capacity, split.ceilings[c])

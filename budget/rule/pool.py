@@ -7,7 +7,7 @@ import msgspec
 from budget.rule.decision import Charge
 from budget.rule.limits import Level, full
 from budget.rule.quantile import Quantile
-from budget.rule.strategies import splits
+from budget.rule.strategies import reserved_splits, splits
 from budget.rule.terms import SECOND, PoolTerms
 
 ACTIVITY = 30 * SECOND
@@ -71,7 +71,7 @@ def fresh(terms: PoolTerms, now: int) -> PoolState:
         at=now,
         classes=[member.slug for member in terms.classes],
         limits=[limit.name for limit in terms.limits],
-        levels=[full(split) for split in splits(terms)],
+        levels=[full(split) for split in reserved_splits(terms)],
         since=[now] * len(terms.limits),
         last_offered=[0] * classes,
         backoff_until=[0] * classes,
@@ -83,7 +83,7 @@ def advance(terms: PoolTerms, state: PoolState, now: int) -> None:
     """Move the state to `now`. A moment before the state's own changes nothing."""
     if now <= state.at:
         return
-    for split, level in zip(splits(terms), state.levels, strict=True):
+    for split, level in zip(splits(terms, state), state.levels, strict=True):
         level.advance(split, state.at, now)
     state.at = now
     lapsed = [key for key, promise in state.promises.items() if promise.until < now]
@@ -103,7 +103,7 @@ def charge(terms: PoolTerms, state: PoolState, c: int, costs: Sequence[int]) -> 
             state.at,
             level.charge(split, c, cost, state.at) if cost else 0.0,
         )
-        for split, level, cost in zip(splits(terms), state.levels, costs, strict=True)
+        for split, level, cost in zip(splits(terms, state), state.levels, costs, strict=True)
     ]
 
 
@@ -123,7 +123,7 @@ def settle(
     c = terms.class_index.get(workload_class)
     outcome = Settlement({}, {})
     for d, paid in _in_force(terms, state, charges):
-        split, level = splits(terms)[d], state.levels[d]
+        split, level = splits(terms, state)[d], state.levels[d]
         if split.terms.algorithm == "gauge":
             if held:
                 level.refund(split, c, paid, paid.amount, state.at)
@@ -148,7 +148,7 @@ def release(
     c = terms.class_index.get(workload_class)
     for d, paid in _in_force(terms, state, charges):
         if terms.limits[d].algorithm == "gauge":
-            state.levels[d].refund(splits(terms)[d], c, paid, paid.amount, state.at)
+            state.levels[d].refund(splits(terms, state)[d], c, paid, paid.amount, state.at)
 
 
 def _in_force(

@@ -76,12 +76,16 @@ def promise(state: PoolState, call: Offer, moment: int) -> int:
     """Keep a moment for a refused caller; return the moment to tell it."""
     assert call.workload_class is not None, "an untagged call is not retryable"
     if len(state.promises) >= MOST_PROMISES:
-        spread = (moment - state.at) * (crc32(call.key.encode()) % 1000) // 1000
-        latest = max(moment, call.deadline - MILLISECOND)
-        return min(moment + spread // MILLISECOND * MILLISECOND, latest)
+        return spread(call, moment, moment - state.at)
     until = min(moment + SECOND, call.deadline)
     state.promises[call.key] = Promise(call.workload_class, moment, until, call.costs)
     return moment
+
+
+def spread(call: Offer, moment: int, span: int) -> int:
+    """A moment less than `span` after `moment`, by the caller's key, and before its deadline."""
+    later = span * (crc32(call.key.encode()) % 1000) // 1000
+    return min(moment + _whole_milliseconds(later), max(moment, call.deadline - MILLISECOND))
 
 
 class _Search:
@@ -96,6 +100,7 @@ class _Search:
         touched: Sequence[Standing],
     ) -> None:
         self.terms, self.state, self.call, self.c = terms, state, call, c
+        self.splits = splits(terms, state)
         self.touched = {terms.limit_index[numbers.limit]: numbers for numbers in touched}
         self.ahead = self._promised()
         busy = [last + ACTIVITY for last in state.last_offered[:c] if last]
@@ -108,7 +113,7 @@ class _Search:
     def own_floor_can_hold(self) -> bool:
         """Whether the class's full floors would cover the call on every touched limit."""
         return all(
-            numbers.cost + self.ahead[d].own <= splits(self.terms)[d].floors[self.c]
+            numbers.cost + self.ahead[d].own <= self.splits[d].floors[self.c]
             for d, numbers in self.touched.items()
         )
 
@@ -123,7 +128,7 @@ class _Search:
         return {d: Ahead(everyone[d], own[d]) for d in everyone}
 
     def _closed_at(self, d: int, gap: Gap) -> int:
-        at, split, level = self.state.at, splits(self.terms)[d], self.state.levels[d]
+        at, split, level = self.state.at, self.splits[d], self.state.levels[d]
         missing = gap(self.touched[d], self.ahead[d], split)
         if missing <= TOLERANCE:
             return at
@@ -175,7 +180,7 @@ class _Search:
         return closed[0]
 
     def _gap_at(self, d: int, gap: Gap, to: int) -> float:
-        split = splits(self.terms)[d]
+        split = self.splits[d]
         level = self.state.levels[d].ahead(split, self.state.at, to)
         at_work = to < self.quiet_at
         numbers = standing(self.terms, self.c, split, level, self.call.costs[d], at_work)

@@ -5,10 +5,13 @@ shares are fractions of 1. Index `d` always means a position in `PoolTerms.limit
 index `c` or `j` a position in `PoolTerms.classes`, which stand strictest first.
 """
 
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Literal, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 Tier = Literal["interactive", "near_line", "bulk"]
 Unit = Literal["requests", "input_tokens", "output_tokens", "total_tokens"]
@@ -77,8 +80,8 @@ class ClassTerms(msgspec.Struct, frozen=True, kw_only=True):
     max_call_tokens: int = 16_000
 
 
-class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
-    """The whole policy of one pool at one version. Compared and cached by identity."""
+class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The whole policy of one pool at one version."""
 
     slug: str
     version: int
@@ -136,6 +139,20 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
             tuple(_protected_part(caller, owner) for owner in self.classes)
             for caller in self.classes
         )
+
+
+def kept_with_terms(derive: Callable[[PoolTerms], T]) -> Callable[[PoolTerms], T]:
+    """Work out what follows from a policy once, and keep it as long as the policy."""
+    name = derive.__qualname__
+
+    @wraps(derive)
+    def kept(terms: PoolTerms) -> T:
+        if name not in terms.__dict__:
+            terms.__dict__[name] = derive(terms)
+        derived: T = terms.__dict__[name]
+        return derived
+
+    return kept
 
 
 def strictness(terms: ClassTerms) -> tuple[int, int, str]:

@@ -1,5 +1,7 @@
 """The sliding window."""
 
+from bisect import bisect_left
+
 import msgspec
 
 from budget.rule.decision import Charge
@@ -69,22 +71,30 @@ class Window(msgspec.Struct, tag="sliding_window"):
 
     def refund(self, split: Split, c: int | None, charge: Charge, amount: int, now: int) -> None:
         """Take `amount` out of the slot of the charge, if it still counts."""
-        self._correct(split, c, charge, -amount)
-
-    def overrun(self, split: Split, c: int | None, charge: Charge, amount: int, now: int) -> None:
-        """Add `amount` to the slot of the charge, if it still counts."""
-        self._correct(split, c, charge, amount)
-
-    def _correct(self, split: Split, c: int | None, charge: Charge, amount: int) -> None:
         index = slot_index(split, charge.at)
         for slot in self.slots:
             if slot.index == index:
-                self._count(slot, c, amount)
+                self._count(slot, c, -amount)
+
+    def overrun(self, split: Split, c: int | None, charge: Charge, amount: int, now: int) -> None:
+        """Add `amount` to the slot of the charge, if it still counts.
+
+        There may be none yet: the call estimated nothing, or the period was edited.
+        """
+        index = slot_index(split, charge.at)
+        if index < slot_index(split, now) - SLOTS:
+            return
+        place = bisect_left(self.slots, index, key=lambda slot: slot.index)
+        if place == len(self.slots) or self.slots[place].index != index:
+            self.slots.insert(place, Slot(index, 0, [0] * len(self.by_class)))
+        self._count(self.slots[place], c, amount)
 
     def _count(self, slot: Slot, c: int | None, amount: int) -> None:
         slot.total += amount
         self.total += amount
         if c is not None:
+            # A class removed and made anew may settle calls it never charged.
+            amount = max(amount, -slot.by_class[c])
             slot.by_class[c] += amount
             self.by_class[c] += amount
 

@@ -106,12 +106,15 @@ def test_a_class_yields_beyond_its_floor_once_interactive_floors_are_spent():
 def test_a_paused_class_and_a_paused_pool_shed_even_in_observe_mode():
     paused = pool([limit()], workload("nightly", paused=True), mode="observe")
     decision = Driver(paused).offer("nightly", 1)
-    assert (decision.admitted, decision.reason, decision.retry_after_ms) == (
-        False,
-        "paused",
-        30_000,
-    )
+    assert (decision.admitted, decision.reason) == (False, "paused")
     assert Driver(pool([limit()], paused=True)).offer("nightly", 1).reason == "paused"
+
+
+def test_callers_of_a_paused_class_are_spread_over_half_a_minute():
+    driver = Driver(pool([limit()], workload("nightly", paused=True)))
+    moments = [driver.offer("nightly", 1).retry_after_ms for _ in range(20)]
+    assert len(set(moments)) > 10
+    assert all(30_000 <= moment < 60_000 for moment in moments)
 
 
 def test_an_untagged_call_is_shed_and_not_retryable():

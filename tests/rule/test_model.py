@@ -73,9 +73,9 @@ def expect_same_retry(model: Model, outcome: Outcome, now: int) -> None:
         assert decision.retry_after_ms >= 1
         assert now + decision.retry_after_ms * 1000 < call.deadline
     if decision.reason == "paused":
-        moment: int | None = now + 30_000_000
-    else:
-        moment = model.earliest(call, now)
+        assert decision.retry_after_ms is None or 30_000 <= decision.retry_after_ms < 60_000
+        return
+    moment = model.earliest(call, now)
     if moment is None or outcome.estimated:
         return
     expected = math.ceil((moment - now) / 1000)

@@ -47,3 +47,21 @@ def test_an_idle_floor_is_idle_capacity_until_its_owner_uses_it():
     assert driver.offer("nightly", 300).admitted
     assert driver.offer("nightly", 1).reason == "floor_protected"
     assert driver.offer("adjuster", 300).admitted
+
+
+def test_an_overrun_of_a_call_that_estimated_nothing_counts_where_it_was_admitted():
+    driver = window(600)
+    decision = driver.offer("nightly", 0)
+    driver.wait(30)
+    driver.offer("nightly", 100)
+    driver.settle("nightly", decision, {"total_tokens": 250})
+    assert [slot.total for slot in driver.level.slots] == [250, 100]
+    assert driver.wait(31).level.total == 100
+
+
+def test_a_class_made_anew_never_has_used_less_than_nothing():
+    driver = window()
+    decision = driver.offer("nightly", 400)
+    driver.level.slots[0].by_class[0] = driver.level.by_class[0] = 0
+    driver.settle("nightly", decision, {"total_tokens": 100})
+    assert (driver.level.total, driver.level.by_class) == (100, [0])

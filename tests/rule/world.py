@@ -161,7 +161,10 @@ class World:
         lease = self.leases.pop(index)
         used = None
         if used_percent is not None:
-            used = {unit: cost * used_percent // 100 for unit, cost in lease.units.items()}
+            used = {
+                unit: cost * used_percent // 100 if cost else max(0, used_percent - 100)
+                for unit, cost in lease.units.items()
+            }
             if "requests" in used:
                 used["requests"] = 1
         settle(self.terms, self.state, lease.slug, lease.charges, used, lease.held)
