@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 MAX_NAME = 100
 """How many characters of what was sent are repeated in an answer."""
+MAX_DIGITS = 18
+"""Of a length: more than any body has, and less than Python refuses to read."""
 
 
 def read(request: HttpRequest, limit: int) -> bytes:
@@ -39,7 +41,7 @@ def decode(decoder: msgspec.json.Decoder[T], raw: bytes, within: str = "") -> T:
 
 def _length(request: HttpRequest) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if not (length.isascii() and length.isdigit()):
+    if not (length.isascii() and length.isdigit() and len(length) <= MAX_DIGITS):
         raise Problem(400, "Content-Length: send the number of bytes.", field="Content-Length")
     return int(length)
 

@@ -3,8 +3,9 @@
 import logging
 from functools import cache
 
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import reverse
 from django.views import defaults
 from rest_framework.exceptions import APIException
@@ -23,6 +24,13 @@ STATUSES: dict[type[Exception], int] = {
     ledger.AlreadySettled: 409,
     ledger.KeyReused: 422,
 }
+DJANGOS: dict[type[Exception], tuple[int, str]] = {
+    SuspiciousOperation: (400, "The request is malformed."),
+    BadRequest: (400, "The request is malformed."),
+    PermissionDenied: (403, "Not allowed."),
+    Http404: (404, "Nothing is served at this address."),
+}
+"""What Django raises on its own about a request, with the words it is answered in."""
 
 
 def problem_of(error: Exception, request: HttpRequest) -> Problem:
@@ -42,27 +50,32 @@ def problem_of(error: Exception, request: HttpRequest) -> Problem:
         return Problem(error.status_code, str(error.detail))
     if isinstance(error, UnreadablePostError):
         return Problem(400, "The body broke off before its Content-Length.")
+    for kind, problem in DJANGOS.items():
+        if isinstance(error, kind):
+            return Problem(*problem)
     logger.error("Internal error: %s", request.path, exc_info=error)
     return Problem(500, "Something went wrong here; the request may be tried again.")
 
 
 def unavailable(detail: str, seconds: int) -> Problem:
     """A 503 that names when to try again."""
-    return Problem(503, detail, headers={"Retry-After": str(seconds)})
+    return Problem(
+        503, detail, headers={"Retry-After": str(seconds)}, retry_after_ms=1000 * seconds
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler400`: a problem below the API, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.bad_request(request, exception)
-    return Problem(400, "The request is malformed.").response()
+    return Problem(*DJANGOS[SuspiciousOperation]).response()
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler403`: a problem below the API, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.permission_denied(request, exception)
-    return Problem(403, "Not allowed.").response()
+    return Problem(*DJANGOS[PermissionDenied]).response()
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -21,6 +21,9 @@ class ProblemBody(Struct, kw_only=True):
     field: Annotated[
         str | UnsetType, Meta(description="Path of the refused field of the request.")
     ] = UNSET
+    retry_after_ms: Annotated[
+        int | UnsetType, Meta(description="When to try again, if the fault is not the caller's.")
+    ] = UNSET
 
 
 class Admitted(Struct, kw_only=True):

@@ -100,6 +100,25 @@ def test_a_length_that_is_none_is_refused(length: str, port: int, caller: Caller
     assert answers(port)
 
 
+def test_an_odd_character_set_is_no_fault_of_the_service(port: int, caller: Caller) -> None:
+    for charset in ("charset=hex", "charset*=bogus''x"):
+        kept = HTTPConnection(HOST, port)
+        odd = headers(caller) | {"Content-Type": f"application/json; {charset}"}
+        kept.request("GET", "/api/v1/usage?pool=claims", headers=odd)
+
+        assert kept.getresponse().status == 200
+        kept.close()
+
+
+@pytest.mark.parametrize("length", ["ten", "9" * 40])
+def test_a_page_asked_for_with_an_odd_length_is_refused(length: str, port: int) -> None:
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(f"GET /healthz HTTP/1.1\r\nHost: {HOST}\r\n".encode())
+        line.sendall(f"Content-Length: {length}\r\n\r\n".encode())
+
+        assert line.recv(4096).split(b" ")[1] == b"400"
+
+
 def test_a_head_request_has_no_body(port: int, caller: Caller) -> None:
     kept = HTTPConnection(HOST, port)
     kept.request("HEAD", "/api/v1/pools/claims", headers=headers(caller))
