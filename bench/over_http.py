@@ -1,6 +1,5 @@
-"""Admissions over HTTP beside a null view of the same server, empty and with stored calls."""
+"""Admissions over HTTP beside null views of the same server, empty and with stored calls."""
 
-from functools import partial
 from statistics import median
 
 import psutil
@@ -11,6 +10,7 @@ from bench.world import Served, World
 
 CONNECTIONS = (1, 16, 64)
 COMPARED = 16
+ADMISSIONS = "/api/v1/admissions"
 STORED_CALLS = 1_000_000
 BODY = (
     '{"pool": "bench", "workload_class": "adjuster", "input_tokens": 800, "output_tokens": 200, '
@@ -22,18 +22,22 @@ def measure(world: World, seconds: float, rounds: int, tell: Tell) -> dict[str, 
     """Admissions per second and their slowest hundredth at several numbers of connections."""
     with world.served() as server:
         contenders = {
-            f"{what}_{connections}": partial(_load(server, path, connections, seconds).run)
+            f"http_{connections}": _load(server, ADMISSIONS, connections, seconds).run
             for connections in CONNECTIONS
-            for what, path in (("null", "/api/v1/null"), ("http", "/api/v1/admissions"))
+        } | {
+            name: _load(server, path, COMPARED, seconds).run
+            for name, path in (("null_view", "/null"), ("null_endpoint", "/api/v1/null"))
         }
         measured = in_turn(contenders, rounds, tell)
         memory = _memory_mb(server.process_id)
     per_second = {name: _per_second(values) for name, values in measured.items()}
-    null, http = per_second[f"null_{COMPARED}"], per_second[f"http_{COMPARED}"]
+    http = per_second[f"http_{COMPARED}"]
     return {
         **{f"http_per_s_{n}": per_second[f"http_{n}"] for n in CONNECTIONS},
-        f"null_view_per_s_{COMPARED}": null,
-        f"http_over_null_{COMPARED}": http / null,
+        f"null_view_per_s_{COMPARED}": per_second["null_view"],
+        f"null_endpoint_per_s_{COMPARED}": per_second["null_endpoint"],
+        f"http_over_null_{COMPARED}": http / per_second["null_view"],
+        f"http_over_null_endpoint_{COMPARED}": http / per_second["null_endpoint"],
         f"http_p99_ms_{COMPARED}": _p99_ms(measured[f"http_{COMPARED}"]),
         "web_rss_mb": memory,
     }
@@ -46,11 +50,11 @@ def measure_growth(world: World, seconds: float, rounds: int, tell: Tell) -> dic
 
         def without_calls() -> Measured:
             world.forget_calls()
-            return _load(empty, "/api/v1/admissions", COMPARED, seconds).run()
+            return _load(empty, ADMISSIONS, COMPARED, seconds).run()
 
         contenders = {
             "empty": without_calls,
-            "full": _load(full, "/api/v1/admissions", COMPARED, seconds).run,
+            "full": _load(full, ADMISSIONS, COMPARED, seconds).run,
         }
         measured = in_turn(contenders, rounds, tell)
     return {"p99_growth_1m": _p99_ms(measured["full"]) / _p99_ms(measured["empty"])}

@@ -11,6 +11,8 @@ from bench import figures
 
 NAMES = [
     "null_view_per_s_16",
+    "null_endpoint_per_s_16",
+    "http_over_null_endpoint_16",
     "naive_orm_per_s_32",
     "naive_sql_per_s_32",
     "ledger_per_s_1",
