@@ -56,7 +56,9 @@ def json_response(
     content_type: str = "application/json",
 ) -> HttpResponse:
     """`body` as JSON; never stored by caches on the way."""
-    response = HttpResponse(msgspec.json.encode(body), status=status, content_type=content_type)
+    content = msgspec.json.encode(body)
+    response = HttpResponse(content, status=status, content_type=content_type)
+    response.headers["Content-Length"] = str(len(content))
     response.headers["Cache-Control"] = "no-store"
     for name, value in (headers or {}).items():
         response.headers[name] = value
