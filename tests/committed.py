@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import pgtrigger
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
@@ -10,6 +9,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.test import TransactionTestCase
+from pghistory.models import Event
 
 from budget.ledger.writers import stop_writers
 
@@ -34,6 +34,11 @@ def _delete_everything(_: TransactionTestCase) -> None:
         if not model._meta.proxy
     ]
     others = [LogEntry, Session, User.groups.through, User.user_permissions.through, User]
-    with transaction.atomic(), pgtrigger.ignore(), connection.cursor() as cursor:
-        for model in (*own, *others):
+    events = [model for model in own if issubclass(model, Event)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        for model in events:
+            cursor.execute(f'ALTER TABLE "{model._meta.db_table}" DISABLE TRIGGER USER')
+        for model in sorted([*own, *others], key=lambda model: model in events):
             cursor.execute(f'DELETE FROM "{model._meta.db_table}"')
+        for model in events:
+            cursor.execute(f'ALTER TABLE "{model._meta.db_table}" ENABLE TRIGGER USER')

@@ -1,21 +1,33 @@
 """How policy edits are remembered: one append-only event per row and change.
 
-An event keeps the whole row after the change (before it, for a delete), the context
-its author gave (user, address or command, reason; stored in the event itself, so that
-it is as append-only as the rest) and who the database says did it. Events of one
-transaction belong together.
+An event keeps the whole row after the change (before it, for a delete), the context its
+author gave (user, address or command, reason; stored in the event itself, so that it is as
+append-only as the rest) and what the database knows: time, transaction, login role, network
+address. Events of one transaction belong together. A TRUNCATE of a policy table is
+remembered too, as the deletion of its rows.
 
-A TRUNCATE of a policy table is remembered too. What bypasses the history: disabling
-triggers, `session_replication_role = replica`, and TRUNCATE of the event tables. All three
-take the owner of the tables or a superuser, so run the service as a role that is neither.
+Triggers do this as guards (`budget.models.guard`), whatever route an edit takes. What a role
+other than the owner can still do to the history depends on its grants; docs/roles.md has
+the ones to run the service as. With them
+
+- it can't skip, edit, remove or invent an event, nor what the database says in one;
+- it can give any context: user, reason and address are what the service says of its own
+  users. Whoever can run SQL as the service's role can name somebody else, and is known by
+  the role and its network address alone.
+
+The owner of the tables and superusers can do anything: disable triggers, set
+`session_replication_role`, TRUNCATE the events. So run the service as neither.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import pghistory
+import pgtrigger
 from django.db import models
 from pghistory.models import Event
+
+from budget.models.guard import GuardDelete, GuardInsert, GuardProtect, GuardUpdate
 
 Model = TypeVar("Model", bound=type[models.Model])
 
@@ -50,17 +62,21 @@ def remember(exclude: list[str] | None = None) -> Callable[[Model], Model]:
 
     def track(model: Model) -> Model:
         return pghistory.track(
-            pghistory.InsertEvent(),
-            pghistory.UpdateEvent(),
-            pghistory.DeleteEvent(),
+            GuardInsert(),
+            GuardUpdate(),
+            GuardDelete(),
             exclude=exclude,
             model_name=f"{model.__name__}Event",
             base_model=PolicyEvent,
             obj_field=pghistory.ObjForeignKey(related_name="+"),
             context_field=pghistory.ContextJSONField(),
             context_id_field=pghistory.ContextUUIDField(),
-            append_only=True,
-            level=pghistory.Row,
+            append_only=False,
+            meta={"triggers": [_append_only()]},
         )(model)
 
     return track
+
+
+def _append_only() -> GuardProtect:
+    return GuardProtect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)

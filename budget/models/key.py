@@ -1,19 +1,35 @@
 """Who may call the REST API, and as what."""
 
 from django.db import models
-from rest_framework_api_key.models import AbstractAPIKey
+from rest_framework_api_key.models import AbstractAPIKey, APIKeyManager
 
 from budget.models.history import remember
 from budget.models.pool import Pool
 from budget.models.workload import WorkloadClass
 
 
+class ApiKeyManager(APIKeyManager):
+    """Makes keys whose id is their prefix.
+
+    The library's ids contain the hash, which would then stand in addresses of the admin
+    and for ever in the history. Nothing reads an id's parts; the prefix is unique anyway.
+    """
+
+    def assign_key(self, obj: AbstractAPIKey) -> str:
+        """Give the unsaved row its id, prefix and hash. Returns the key."""
+        key = super().assign_key(obj)
+        obj.id = obj.prefix
+        return key
+
+
 @remember(exclude=["hashed_key"])
 class ApiKey(AbstractAPIKey):
     """A caller's key, bound to workload classes and pools.
 
-    The key itself is shown once and only its hash is stored.
+    The key itself is shown once. Only its hash is stored, in this table alone.
     """
+
+    objects = ApiKeyManager()
 
     all_classes = models.BooleanField(
         default=True, help_text="May tag its calls with any workload class. Example: on."

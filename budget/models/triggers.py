@@ -10,16 +10,18 @@ import pgtrigger
 from django.apps import apps
 from django.db import models
 
+from budget.models.guard import Guard
+
 ALL_POOLS = "ARRAY(SELECT id FROM budget_pool)"
 
 
-def raise_version(changed_pools: str) -> list[pgtrigger.Trigger]:
+def raise_version(changed_pools: str) -> list[Guard]:
     """Triggers that raise the policy version of `changed_pools`, an SQL array over NEW and OLD.
 
     An update that changes nothing raises no version. TRUNCATE raises that of every pool.
     """
     return [
-        pgtrigger.Trigger(
+        Guard(
             name="raise_version",
             when=pgtrigger.After,
             operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
@@ -30,7 +32,7 @@ def raise_version(changed_pools: str) -> list[pgtrigger.Trigger]:
                 RETURN NULL;
             """,
         ),
-        pgtrigger.Trigger(
+        Guard(
             name="raise_version_truncate",
             level=pgtrigger.Statement,
             when=pgtrigger.After,
@@ -40,10 +42,10 @@ def raise_version(changed_pools: str) -> list[pgtrigger.Trigger]:
     ]
 
 
-def pool_lifecycle() -> list[pgtrigger.Trigger]:
+def pool_lifecycle() -> list[Guard]:
     """A new pool gets its lock row; a deleted one loses its version and is unknown from then on."""
     return [
-        pgtrigger.Trigger(
+        Guard(
             name="add_lock_row",
             when=pgtrigger.After,
             operation=pgtrigger.Insert,
@@ -52,13 +54,13 @@ def pool_lifecycle() -> list[pgtrigger.Trigger]:
                 RETURN NULL;
             """,
         ),
-        pgtrigger.Trigger(
+        Guard(
             name="forget_version",
             when=pgtrigger.After,
             operation=pgtrigger.Delete,
             func="DELETE FROM budget_policyversion WHERE pool_id = OLD.id; RETURN NULL;",
         ),
-        pgtrigger.Trigger(
+        Guard(
             name="forget_version_truncate",
             level=pgtrigger.Statement,
             when=pgtrigger.After,
@@ -68,13 +70,13 @@ def pool_lifecycle() -> list[pgtrigger.Trigger]:
     ]
 
 
-def shares_within_pool() -> pgtrigger.Trigger:
+def shares_within_pool() -> Guard:
     """Refuses at commit what would reserve more than 100 % of a pool.
 
     The version row is held by then, so a concurrent edit has either committed and is
     seen by the sum, or waits for this one.
     """
-    return pgtrigger.Trigger(
+    return Guard(
         name="shares_within_pool",
         when=pgtrigger.After,
         operation=pgtrigger.Insert | pgtrigger.Update,
@@ -83,9 +85,9 @@ def shares_within_pool() -> pgtrigger.Trigger:
     )
 
 
-def fixed_slug() -> pgtrigger.Trigger:
+def fixed_slug() -> Guard:
     """Callers and stored calls name the row by its slug, so it never changes."""
-    return pgtrigger.Trigger(
+    return Guard(
         name="fixed_slug",
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
@@ -97,7 +99,7 @@ def fixed_slug() -> pgtrigger.Trigger:
     )
 
 
-class RecordTruncate(pgtrigger.Trigger):
+class RecordTruncate(Guard):
     """Writes a delete event for every row that a TRUNCATE is about to remove."""
 
     name = "record_truncate"

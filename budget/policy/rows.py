@@ -83,10 +83,10 @@ class Slugs(NamedTuple):
                 return f"API key {row.name}"
             case "apikeyclass":
                 slug = self.classes.get(row.workloadclass_id)
-                return f"API key {row.apikey_id.partition('.')[0]}…, right to class {slug}"
+                return f"API key {row.apikey_id}…, right to class {slug}"
             case "apikeypool":
                 slug = self.pools.get(row.pool_id)
-                return f"API key {row.apikey_id.partition('.')[0]}…, right to pool {slug}"
+                return f"API key {row.apikey_id}…, right to pool {slug}"
             case "pool":
                 return f"pool {row.slug}"
         return f"class {row.slug}"

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pghistory
+import pgtrigger
 import pytest
 from django.db import Error, connection, transaction
 
-from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
+from budget.models import ApiKey, Limit, PolicyVersion, Pool, Reservation, WorkloadClass
 from budget.policy import rows
 from tests.policies import small_pool
 
@@ -70,10 +71,44 @@ def test_events_can_be_neither_edited_nor_deleted(kind: rows.Kind, verb: str) ->
         events.update(pgh_label="x") if verb == "update" else events.all().delete()
 
 
-def test_an_api_keys_history_keeps_no_hash_column() -> None:
+def test_the_hash_of_an_api_key_is_in_no_event() -> None:
+    pool = small_pool()
     key, _ = ApiKey.objects.create_key(name="rescorer")
-    assert not hasattr(rows.API_KEY.events, "hashed_key")
-    assert rows.API_KEY.events.objects.get().pgh_obj_id == key.pk
+    key.pools.add(pool)
+    key.classes.add(WorkloadClass.objects.get())
+    key.delete()
+    for kind in rows.ALL:
+        for values in kind.events.objects.values_list():
+            assert not any(key.hashed_key in str(value) for value in values)
+
+
+def test_every_trigger_is_a_guard() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgname, prosecdef, proconfig, prosrc FROM pg_trigger "
+            "JOIN pg_proc p ON p.oid = tgfoid JOIN pg_class c ON c.oid = tgrelid "
+            "WHERE relname LIKE 'budget\\_%' AND NOT tgisinternal"
+        )
+        triggers = cursor.fetchall()
+    assert len(triggers) > 40
+    for name, as_owner, settings, source in triggers:
+        assert as_owner, name
+        assert settings == ["search_path=public, pg_temp"], name
+        assert "should_ignore" not in source, name
+
+
+def test_ignoring_triggers_changes_nothing() -> None:
+    pool = small_pool()
+    version = PolicyVersion.objects.get().version
+    nightly = WorkloadClass.objects.create(slug="nightly", tier="bulk", deadline_seconds=3600)
+    with pgtrigger.ignore():
+        Limit.objects.update(amount=700)
+        assert rows.LIMIT.events.objects.latest("pgh_id").amount == 700
+        assert PolicyVersion.objects.get().version > version
+        with pytest.raises(Error, match="Cannot update or delete"), transaction.atomic():
+            rows.LIMIT.events.objects.update(pgh_label="x")
+        with pytest.raises(Error, match="add up to"):
+            Reservation.objects.create(pool=pool, workload_class=nightly, share_percent=61)
 
 
 def test_an_unchanged_save_is_no_event() -> None:
