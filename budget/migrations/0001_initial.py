@@ -10,7 +10,7 @@ import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
 
-import budget.models.guard
+import budget.models.firm
 
 # Setting the version inside DO UPDATE draws it after the row lock, so versions of a pool only rise.
 VERSIONS = """
@@ -1612,7 +1612,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="\n                IF TG_OP <> 'UPDATE' OR OLD IS DISTINCT FROM NEW THEN\n                    PERFORM budget_raise_version(ARRAY(SELECT id FROM budget_pool));\n                END IF;\n                RETURN NULL;\n            ",
                     hash="f080629568f1c0fdb17f58d661857100b6423211",
                     operation="INSERT OR UPDATE OR DELETE",
@@ -1626,7 +1626,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="PERFORM budget_raise_version(ARRAY(SELECT id FROM budget_pool)); RETURN NULL;",
                     hash="68d0dcf0f2f46926947bc2b62f6a074d3db780e3",
                     level="STATEMENT",
@@ -1641,7 +1641,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="fixed_slug",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition='WHEN (OLD."slug" IS DISTINCT FROM (NEW."slug"))',
                     func="\n            RAISE EXCEPTION 'The slug % is fixed: add a row with the new one instead.', OLD.slug\n            USING ERRCODE = 'check_violation', CONSTRAINT = 'budget_fixed_slug';\n        ",
                     hash="572cb0e8e8401ee5225690d6f30b74ca0ff130de",
@@ -1656,7 +1656,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="record_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_workloadclassevent" ("id", "slug", "tier", "deadline_seconds", "max_call_seconds", "max_call_tokens", "when_unavailable", "queue_limit", "queue_tokens", "max_attempts", "paused", "pgh_created_at", "pgh_label", "pgh_obj_id", "pgh_context", "pgh_context_id") SELECT "id", "slug", "tier", "deadline_seconds", "max_call_seconds", "max_call_tokens", "when_unavailable", "queue_limit", "queue_tokens", "max_attempts", "paused", now(), \'delete\', "id", nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, nullif(current_setting(\'pghistory.context_id\', true), \'\')::uuid FROM "budget_workloadclass"; RETURN NULL;',
                     hash="4e860fc59d2c4327977f2360c93fbec93bf568da",
                     level="STATEMENT",
@@ -1671,7 +1671,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_workloadclassevent" ("deadline_seconds", "id", "max_attempts", "max_call_seconds", "max_call_tokens", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "queue_limit", "queue_tokens", "slug", "tier", "when_unavailable") VALUES (NEW."deadline_seconds", NEW."id", NEW."max_attempts", NEW."max_call_seconds", NEW."max_call_tokens", NEW."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."queue_limit", NEW."queue_tokens", NEW."slug", NEW."tier", NEW."when_unavailable"); RETURN NULL;',
                     hash="a53ae094fa70341e9b45f529b18e3c81f7b07977",
                     operation="INSERT",
@@ -1685,7 +1685,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_workloadclassevent" ("deadline_seconds", "id", "max_attempts", "max_call_seconds", "max_call_tokens", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "queue_limit", "queue_tokens", "slug", "tier", "when_unavailable") VALUES (NEW."deadline_seconds", NEW."id", NEW."max_attempts", NEW."max_call_seconds", NEW."max_call_tokens", NEW."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."queue_limit", NEW."queue_tokens", NEW."slug", NEW."tier", NEW."when_unavailable"); RETURN NULL;',
                     hash="f6719df612e82b2920d019a803306b53582da398",
@@ -1700,7 +1700,7 @@ class Migration(migrations.Migration):
             model_name="workloadclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_workloadclassevent" ("deadline_seconds", "id", "max_attempts", "max_call_seconds", "max_call_tokens", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "queue_limit", "queue_tokens", "slug", "tier", "when_unavailable") VALUES (OLD."deadline_seconds", OLD."id", OLD."max_attempts", OLD."max_call_seconds", OLD."max_call_tokens", OLD."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."queue_limit", OLD."queue_tokens", OLD."slug", OLD."tier", OLD."when_unavailable"); RETURN NULL;',
                     hash="369e41856b787f20b6ca806eba95b238d8a7d8ae",
                     operation="DELETE",
@@ -1724,7 +1724,7 @@ class Migration(migrations.Migration):
             model_name="apikeyevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="5469788322dee876bb7b4e53d329d2e34632460a",
                     operation="UPDATE OR DELETE",
@@ -1738,7 +1738,7 @@ class Migration(migrations.Migration):
             model_name="limitevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="ec78ed5a61f5ad9fcba40d8554c6b00dea80a7d3",
                     operation="UPDATE OR DELETE",
@@ -1795,7 +1795,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="\n                IF TG_OP <> 'UPDATE' OR OLD IS DISTINCT FROM NEW THEN\n                    PERFORM budget_raise_version(ARRAY[OLD.pool_id, NEW.pool_id]);\n                END IF;\n                RETURN NULL;\n            ",
                     hash="ffdf7a4467186ac96f69ba63f164bfd85234ccc3",
                     operation="INSERT OR UPDATE OR DELETE",
@@ -1809,7 +1809,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="PERFORM budget_raise_version(ARRAY(SELECT id FROM budget_pool)); RETURN NULL;",
                     hash="79b13f7a8fd3f0e74ae83e1eca17dfff1e2dd7de",
                     level="STATEMENT",
@@ -1824,7 +1824,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="record_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_limitevent" ("id", "pool_id", "unit", "algorithm", "amount", "per_seconds", "burst_percent", "pgh_created_at", "pgh_label", "pgh_obj_id", "pgh_context", "pgh_context_id") SELECT "id", "pool_id", "unit", "algorithm", "amount", "per_seconds", "burst_percent", now(), \'delete\', "id", nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, nullif(current_setting(\'pghistory.context_id\', true), \'\')::uuid FROM "budget_limit"; RETURN NULL;',
                     hash="f99cd6163b2ef2529fad37779ed591dae295a931",
                     level="STATEMENT",
@@ -1839,7 +1839,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_limitevent" ("algorithm", "amount", "burst_percent", "id", "per_seconds", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "unit") VALUES (NEW."algorithm", NEW."amount", NEW."burst_percent", NEW."id", NEW."per_seconds", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."pool_id", NEW."unit"); RETURN NULL;',
                     hash="f1fd1f636617945819a74f9fb2a304a3f65d69ad",
                     operation="INSERT",
@@ -1853,7 +1853,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_limitevent" ("algorithm", "amount", "burst_percent", "id", "per_seconds", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "unit") VALUES (NEW."algorithm", NEW."amount", NEW."burst_percent", NEW."id", NEW."per_seconds", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."pool_id", NEW."unit"); RETURN NULL;',
                     hash="c38e7c5ff3ffa5d353eb217a918a7beaf6468800",
@@ -1868,7 +1868,7 @@ class Migration(migrations.Migration):
             model_name="limit",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_limitevent" ("algorithm", "amount", "burst_percent", "id", "per_seconds", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "unit") VALUES (OLD."algorithm", OLD."amount", OLD."burst_percent", OLD."id", OLD."per_seconds", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."pool_id", OLD."unit"); RETURN NULL;',
                     hash="620b3da498b34233eb73bd18bf984ce0221649d0",
                     operation="DELETE",
@@ -1892,7 +1892,7 @@ class Migration(migrations.Migration):
             model_name="reservationevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="14efed5cb01ba3a365bf421f2fb3091698de65ad",
                     operation="UPDATE OR DELETE",
@@ -1959,7 +1959,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="\n                IF TG_OP <> 'UPDATE' OR OLD IS DISTINCT FROM NEW THEN\n                    PERFORM budget_raise_version(ARRAY[OLD.pool_id, NEW.pool_id]);\n                END IF;\n                RETURN NULL;\n            ",
                     hash="6b2a70f110adfc5415b6dc52ffaf616d74d9f7f9",
                     operation="INSERT OR UPDATE OR DELETE",
@@ -1973,7 +1973,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="PERFORM budget_raise_version(ARRAY(SELECT id FROM budget_pool)); RETURN NULL;",
                     hash="e09f6cd297cbec9f22949423c11785be51d7f931",
                     level="STATEMENT",
@@ -1988,7 +1988,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="shares_within_pool",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     constraint="CONSTRAINT",
                     func="PERFORM budget_check_shares(NEW.pool_id); RETURN NULL;",
                     hash="aea81c46518577179a10594de43483e57f93a3dd",
@@ -2004,7 +2004,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="record_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_reservationevent" ("id", "pool_id", "workload_class_id", "share_percent", "lendable_percent", "headroom_percent", "ceiling_percent", "weight", "yields_above_percent", "except_limits", "pgh_created_at", "pgh_label", "pgh_obj_id", "pgh_context", "pgh_context_id") SELECT "id", "pool_id", "workload_class_id", "share_percent", "lendable_percent", "headroom_percent", "ceiling_percent", "weight", "yields_above_percent", "except_limits", now(), \'delete\', "id", nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, nullif(current_setting(\'pghistory.context_id\', true), \'\')::uuid FROM "budget_reservation"; RETURN NULL;',
                     hash="bc692e5313fc36091be35bb3e4637eaaa18fa36a",
                     level="STATEMENT",
@@ -2019,7 +2019,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_reservationevent" ("ceiling_percent", "except_limits", "headroom_percent", "id", "lendable_percent", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "share_percent", "weight", "workload_class_id", "yields_above_percent") VALUES (NEW."ceiling_percent", NEW."except_limits", NEW."headroom_percent", NEW."id", NEW."lendable_percent", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."pool_id", NEW."share_percent", NEW."weight", NEW."workload_class_id", NEW."yields_above_percent"); RETURN NULL;',
                     hash="b8b5a776a728c9edd1f69774a1fe53c07f1cd45e",
                     operation="INSERT",
@@ -2033,7 +2033,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_reservationevent" ("ceiling_percent", "except_limits", "headroom_percent", "id", "lendable_percent", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "share_percent", "weight", "workload_class_id", "yields_above_percent") VALUES (NEW."ceiling_percent", NEW."except_limits", NEW."headroom_percent", NEW."id", NEW."lendable_percent", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."pool_id", NEW."share_percent", NEW."weight", NEW."workload_class_id", NEW."yields_above_percent"); RETURN NULL;',
                     hash="6197025308f5c54dfa138432f9b8996bca99d1c0",
@@ -2048,7 +2048,7 @@ class Migration(migrations.Migration):
             model_name="reservation",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_reservationevent" ("ceiling_percent", "except_limits", "headroom_percent", "id", "lendable_percent", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id", "share_percent", "weight", "workload_class_id", "yields_above_percent") VALUES (OLD."ceiling_percent", OLD."except_limits", OLD."headroom_percent", OLD."id", OLD."lendable_percent", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."pool_id", OLD."share_percent", OLD."weight", OLD."workload_class_id", OLD."yields_above_percent"); RETURN NULL;',
                     hash="e2689a101b87c8c354663be9e567b2587db392d4",
                     operation="DELETE",
@@ -2062,7 +2062,7 @@ class Migration(migrations.Migration):
             model_name="poolevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="ead1cdf0880f65f4aa8932c58b1434be5b15b958",
                     operation="UPDATE OR DELETE",
@@ -2118,7 +2118,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="\n                IF TG_OP <> 'UPDATE' OR OLD IS DISTINCT FROM NEW THEN\n                    PERFORM budget_raise_version(ARRAY[NEW.id]);\n                END IF;\n                RETURN NULL;\n            ",
                     hash="f3eeb8b614cfa14d470096f73ab012dabda04e59",
                     operation="INSERT OR UPDATE OR DELETE",
@@ -2132,7 +2132,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="raise_version_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="PERFORM budget_raise_version(ARRAY(SELECT id FROM budget_pool)); RETURN NULL;",
                     hash="7bb80b92538f52dad30ea4a6a4e8e2930b352253",
                     level="STATEMENT",
@@ -2147,7 +2147,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="add_lock_row",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="\n                INSERT INTO budget_poollock (pool_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;\n                RETURN NULL;\n            ",
                     hash="a952b933e1d25fb60408bf7703729438ee924c6e",
                     operation="INSERT",
@@ -2161,7 +2161,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="forget_version",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="DELETE FROM budget_policyversion WHERE pool_id = OLD.id; RETURN NULL;",
                     hash="8a385a946bd68c1b1a1ad25b45101df58074e4c4",
                     operation="DELETE",
@@ -2175,7 +2175,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="forget_version_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="DELETE FROM budget_policyversion; RETURN NULL;",
                     hash="82ff2986756a8aee36a722e2e60c0080952298d4",
                     level="STATEMENT",
@@ -2190,7 +2190,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="fixed_slug",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition='WHEN (OLD."slug" IS DISTINCT FROM (NEW."slug"))',
                     func="\n            RAISE EXCEPTION 'The slug % is fixed: add a row with the new one instead.', OLD.slug\n            USING ERRCODE = 'check_violation', CONSTRAINT = 'budget_fixed_slug';\n        ",
                     hash="49e97488127a653de60ea20b1648133629a7667a",
@@ -2205,7 +2205,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="record_truncate",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_poolevent" ("id", "slug", "provider", "mode", "paused", "untagged_class_id", "interactive_strategy", "near_line_strategy", "bulk_strategy", "pgh_created_at", "pgh_label", "pgh_obj_id", "pgh_context", "pgh_context_id") SELECT "id", "slug", "provider", "mode", "paused", "untagged_class_id", "interactive_strategy", "near_line_strategy", "bulk_strategy", now(), \'delete\', "id", nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, nullif(current_setting(\'pghistory.context_id\', true), \'\')::uuid FROM "budget_pool"; RETURN NULL;',
                     hash="6dbfdbd307ddeacd1b5591897633c7b458c69b07",
                     level="STATEMENT",
@@ -2220,7 +2220,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_poolevent" ("bulk_strategy", "id", "interactive_strategy", "mode", "near_line_strategy", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "provider", "slug", "untagged_class_id") VALUES (NEW."bulk_strategy", NEW."id", NEW."interactive_strategy", NEW."mode", NEW."near_line_strategy", NEW."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."provider", NEW."slug", NEW."untagged_class_id"); RETURN NULL;',
                     hash="0d92ea652b8bd28c4ecebd448998b7d6c61f5e11",
                     operation="INSERT",
@@ -2234,7 +2234,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_poolevent" ("bulk_strategy", "id", "interactive_strategy", "mode", "near_line_strategy", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "provider", "slug", "untagged_class_id") VALUES (NEW."bulk_strategy", NEW."id", NEW."interactive_strategy", NEW."mode", NEW."near_line_strategy", NEW."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."provider", NEW."slug", NEW."untagged_class_id"); RETURN NULL;',
                     hash="5f36bd862587f66d97427e10823b7a06ebc25157",
@@ -2249,7 +2249,7 @@ class Migration(migrations.Migration):
             model_name="pool",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_poolevent" ("bulk_strategy", "id", "interactive_strategy", "mode", "near_line_strategy", "paused", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "provider", "slug", "untagged_class_id") VALUES (OLD."bulk_strategy", OLD."id", OLD."interactive_strategy", OLD."mode", OLD."near_line_strategy", OLD."paused", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."provider", OLD."slug", OLD."untagged_class_id"); RETURN NULL;',
                     hash="4470b3a14e22552bfcc69a0996ce8b73a6a84173",
                     operation="DELETE",
@@ -2263,7 +2263,7 @@ class Migration(migrations.Migration):
             model_name="apikey",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeyevent" ("all_classes", "all_pools", "created", "expiry_date", "id", "name", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked") VALUES (NEW."all_classes", NEW."all_pools", NEW."created", NEW."expiry_date", NEW."id", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."prefix", NEW."revoked"); RETURN NULL;',
                     hash="c6e53094cb2367c18bbd6d361d3aefd1af420b54",
                     operation="INSERT",
@@ -2277,7 +2277,7 @@ class Migration(migrations.Migration):
             model_name="apikey",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition='WHEN (OLD."all_classes" IS DISTINCT FROM (NEW."all_classes") OR OLD."all_pools" IS DISTINCT FROM (NEW."all_pools") OR OLD."created" IS DISTINCT FROM (NEW."created") OR OLD."expiry_date" IS DISTINCT FROM (NEW."expiry_date") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."prefix" IS DISTINCT FROM (NEW."prefix") OR OLD."revoked" IS DISTINCT FROM (NEW."revoked"))',
                     func='INSERT INTO "budget_apikeyevent" ("all_classes", "all_pools", "created", "expiry_date", "id", "name", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked") VALUES (NEW."all_classes", NEW."all_pools", NEW."created", NEW."expiry_date", NEW."id", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."prefix", NEW."revoked"); RETURN NULL;',
                     hash="f188184da39ab33a04d39d4408b3958879cdf29e",
@@ -2292,7 +2292,7 @@ class Migration(migrations.Migration):
             model_name="apikey",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeyevent" ("all_classes", "all_pools", "created", "expiry_date", "id", "name", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked") VALUES (OLD."all_classes", OLD."all_pools", OLD."created", OLD."expiry_date", OLD."id", OLD."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."prefix", OLD."revoked"); RETURN NULL;',
                     hash="b324cfdba8e2966404e2b3c86a291e252331af74",
                     operation="DELETE",
@@ -2316,7 +2316,7 @@ class Migration(migrations.Migration):
             model_name="workloadclassevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="2cebc6b95cb851d2155b0f7233ecf858ab0766cb",
                     operation="UPDATE OR DELETE",
@@ -2340,7 +2340,7 @@ class Migration(migrations.Migration):
             model_name="apikeypool",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeypoolevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id") VALUES (NEW."apikey_id", NEW."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."pool_id"); RETURN NULL;',
                     hash="ec71f62d30be0c78c2f431755619799047da80f5",
                     operation="INSERT",
@@ -2354,7 +2354,7 @@ class Migration(migrations.Migration):
             model_name="apikeypool",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_apikeypoolevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id") VALUES (NEW."apikey_id", NEW."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."pool_id"); RETURN NULL;',
                     hash="9461bc95ec2fd773722dea959b887a29eb5e7b43",
@@ -2369,7 +2369,7 @@ class Migration(migrations.Migration):
             model_name="apikeypool",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeypoolevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pool_id") VALUES (OLD."apikey_id", OLD."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."pool_id"); RETURN NULL;',
                     hash="3b1586854ab036f9169a3102c62279c82d4aed21",
                     operation="DELETE",
@@ -2393,7 +2393,7 @@ class Migration(migrations.Migration):
             model_name="apikeyclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="insert_insert",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeyclassevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "workloadclass_id") VALUES (NEW."apikey_id", NEW."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'insert\', NEW."id", NEW."workloadclass_id"); RETURN NULL;',
                     hash="ed444d0e0dd480550e882fa39c0fdfa1969c0fa8",
                     operation="INSERT",
@@ -2407,7 +2407,7 @@ class Migration(migrations.Migration):
             model_name="apikeyclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     condition="WHEN (OLD.* IS DISTINCT FROM NEW.*)",
                     func='INSERT INTO "budget_apikeyclassevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "workloadclass_id") VALUES (NEW."apikey_id", NEW."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', NEW."id", NEW."workloadclass_id"); RETURN NULL;',
                     hash="4e5e269661028bb5a4bf412410ccccef092a6887",
@@ -2422,7 +2422,7 @@ class Migration(migrations.Migration):
             model_name="apikeyclass",
             trigger=pgtrigger.compiler.Trigger(
                 name="delete_delete",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func='INSERT INTO "budget_apikeyclassevent" ("apikey_id", "id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "workloadclass_id") VALUES (OLD."apikey_id", OLD."id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'delete\', OLD."id", OLD."workloadclass_id"); RETURN NULL;',
                     hash="9d449c4788741d98c4c6a9d52da8cdf0b9a2df5a",
                     operation="DELETE",
@@ -2436,7 +2436,7 @@ class Migration(migrations.Migration):
             model_name="apikeypoolevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="37ca82e8439a1bae823929bc82b7d3799d0f830a",
                     operation="UPDATE OR DELETE",
@@ -2450,7 +2450,7 @@ class Migration(migrations.Migration):
             model_name="apikeyclassevent",
             trigger=pgtrigger.compiler.Trigger(
                 name="append_only",
-                sql=budget.models.guard.GuardSql(
+                sql=budget.models.firm.FirmSql(
                     func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;",
                     hash="8de2bceb2d4250a8852a056c03467f900e6cac3c",
                     operation="UPDATE OR DELETE",

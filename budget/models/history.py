@@ -6,7 +6,7 @@ append-only as the rest) and what the database knows: time, transaction, login r
 address. Events of one transaction belong together. A TRUNCATE of a policy table is
 remembered too, as the deletion of its rows.
 
-Triggers do this as guards (`budget.models.guard`), whatever route an edit takes. What a role
+Triggers do this as firm triggers (`budget.models.firm`), whatever route an edit takes. What a role
 other than the owner can still do to the history depends on its grants; docs/roles.md has
 the ones to run the service as. With them
 
@@ -27,7 +27,7 @@ import pgtrigger
 from django.db import models
 from pghistory.models import Event
 
-from budget.models.guard import GuardDelete, GuardInsert, GuardProtect, GuardUpdate
+from budget.models.firm import FirmDelete, FirmInsert, FirmProtect, FirmUpdate
 
 Model = TypeVar("Model", bound=type[models.Model])
 
@@ -62,9 +62,9 @@ def remember(exclude: list[str] | None = None) -> Callable[[Model], Model]:
 
     def track(model: Model) -> Model:
         return pghistory.track(
-            GuardInsert(),
-            GuardUpdate(),
-            GuardDelete(),
+            FirmInsert(),
+            FirmUpdate(),
+            FirmDelete(),
             exclude=exclude,
             model_name=f"{model.__name__}Event",
             base_model=PolicyEvent,
@@ -78,5 +78,5 @@ def remember(exclude: list[str] | None = None) -> Callable[[Model], Model]:
     return track
 
 
-def _append_only() -> GuardProtect:
-    return GuardProtect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
+def _append_only() -> FirmProtect:
+    return FirmProtect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)

@@ -10,18 +10,18 @@ import pgtrigger
 from django.apps import apps
 from django.db import models
 
-from budget.models.guard import Guard
+from budget.models.firm import FirmTrigger
 
 ALL_POOLS = "ARRAY(SELECT id FROM budget_pool)"
 
 
-def raise_version(changed_pools: str) -> list[Guard]:
+def raise_version(changed_pools: str) -> list[FirmTrigger]:
     """Triggers that raise the policy version of `changed_pools`, an SQL array over NEW and OLD.
 
     An update that changes nothing raises no version. TRUNCATE raises that of every pool.
     """
     return [
-        Guard(
+        FirmTrigger(
             name="raise_version",
             when=pgtrigger.After,
             operation=pgtrigger.Insert | pgtrigger.Update | pgtrigger.Delete,
@@ -32,7 +32,7 @@ def raise_version(changed_pools: str) -> list[Guard]:
                 RETURN NULL;
             """,
         ),
-        Guard(
+        FirmTrigger(
             name="raise_version_truncate",
             level=pgtrigger.Statement,
             when=pgtrigger.After,
@@ -42,10 +42,10 @@ def raise_version(changed_pools: str) -> list[Guard]:
     ]
 
 
-def pool_lifecycle() -> list[Guard]:
+def pool_lifecycle() -> list[FirmTrigger]:
     """A new pool gets its lock row; a deleted one loses its version and is unknown from then on."""
     return [
-        Guard(
+        FirmTrigger(
             name="add_lock_row",
             when=pgtrigger.After,
             operation=pgtrigger.Insert,
@@ -54,13 +54,13 @@ def pool_lifecycle() -> list[Guard]:
                 RETURN NULL;
             """,
         ),
-        Guard(
+        FirmTrigger(
             name="forget_version",
             when=pgtrigger.After,
             operation=pgtrigger.Delete,
             func="DELETE FROM budget_policyversion WHERE pool_id = OLD.id; RETURN NULL;",
         ),
-        Guard(
+        FirmTrigger(
             name="forget_version_truncate",
             level=pgtrigger.Statement,
             when=pgtrigger.After,
@@ -70,13 +70,13 @@ def pool_lifecycle() -> list[Guard]:
     ]
 
 
-def shares_within_pool() -> Guard:
+def shares_within_pool() -> FirmTrigger:
     """Refuses at commit what would reserve more than 100 % of a pool.
 
     The version row is held by then, so a concurrent edit has either committed and is
     seen by the sum, or waits for this one.
     """
-    return Guard(
+    return FirmTrigger(
         name="shares_within_pool",
         when=pgtrigger.After,
         operation=pgtrigger.Insert | pgtrigger.Update,
@@ -85,9 +85,9 @@ def shares_within_pool() -> Guard:
     )
 
 
-def fixed_slug() -> Guard:
+def fixed_slug() -> FirmTrigger:
     """Callers and stored calls name the row by its slug, so it never changes."""
-    return Guard(
+    return FirmTrigger(
         name="fixed_slug",
         when=pgtrigger.Before,
         operation=pgtrigger.Update,
@@ -99,7 +99,7 @@ def fixed_slug() -> Guard:
     )
 
 
-class RecordTruncate(Guard):
+class RecordTruncate(FirmTrigger):
     """Writes a delete event for every row that a TRUNCATE is about to remove."""
 
     name = "record_truncate"

@@ -82,7 +82,7 @@ def test_the_hash_of_an_api_key_is_in_no_event() -> None:
             assert not any(key.hashed_key in str(value) for value in values)
 
 
-def test_every_trigger_is_a_guard() -> None:
+def test_every_trigger_is_firm() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT tgname, prosecdef, proconfig, prosrc FROM pg_trigger "

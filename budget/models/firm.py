@@ -1,7 +1,7 @@
 """Triggers that hold for every role but the tables' owner and superusers.
 
 Those of pgtrigger can be switched off by whoever sets `pgtrigger.ignore`, which any role
-may. A guard differs from them in its function:
+may. A firm trigger differs from them in its function:
 
 - it asks nobody whether to run;
 - it runs with the rights of the tables' owner, so that a role may edit the policy without
@@ -19,8 +19,8 @@ from django.db import models
 from pghistory.trigger import Event
 
 
-class GuardSql(pgtrigger.compiler.UpsertTriggerSql):
-    """What makes a guard. Migrations refer to it, so its text stays as it is."""
+class FirmSql(pgtrigger.compiler.UpsertTriggerSql):
+    """What makes a trigger firm. Migrations refer to it, so its text stays as it is."""
 
     def get_template(self) -> str:
         """The statements, with a place for each part that pgtrigger works out."""
@@ -48,27 +48,27 @@ class GuardSql(pgtrigger.compiler.UpsertTriggerSql):
         """
 
 
-class Guard(pgtrigger.Trigger):
+class FirmTrigger(pgtrigger.Trigger):
     """A trigger that can't be ignored."""
 
     def compile(self, model: type[models.Model]) -> pgtrigger.compiler.Trigger:
-        """The trigger with the function of a guard."""
+        """The trigger with a firm function."""
         parts = super().compile(model).sql.kwargs
         parts.pop("ignore_func_name", None)
-        return pgtrigger.compiler.Trigger(name=self.name, sql=GuardSql(**parts))
+        return pgtrigger.compiler.Trigger(name=self.name, sql=FirmSql(**parts))
 
 
-class GuardProtect(Guard, pgtrigger.Protect):
+class FirmProtect(FirmTrigger, pgtrigger.Protect):
     """Refuses an operation."""
 
 
-class GuardEvent(Guard, Event):
+class FirmEvent(FirmTrigger, Event):
     """Writes an event of the history."""
 
 
-class _GuardTracker(pghistory.RowEvent):
+class _FirmTracker(pghistory.RowEvent):
     def add_event_trigger(self, event_model: Any) -> None:
-        event = GuardEvent(
+        event = FirmEvent(
             event_model=event_model,
             label=self.label,
             name=self.trigger_name,
@@ -80,13 +80,13 @@ class _GuardTracker(pghistory.RowEvent):
         pgtrigger.register(event)(event_model.pgh_tracked_model)
 
 
-class GuardInsert(_GuardTracker, pghistory.InsertEvent):
+class FirmInsert(_FirmTracker, pghistory.InsertEvent):
     """Every insert is an event."""
 
 
-class GuardUpdate(_GuardTracker, pghistory.UpdateEvent):
+class FirmUpdate(_FirmTracker, pghistory.UpdateEvent):
     """Every update that changes a tracked field is an event."""
 
 
-class GuardDelete(_GuardTracker, pghistory.DeleteEvent):
+class FirmDelete(_FirmTracker, pghistory.DeleteEvent):
     """Every delete is an event."""
