@@ -2,20 +2,23 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from time import perf_counter
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 
 from budget.api.endpoint import Endpoint
+from budget.api.traffic import count
 
 
 class ApiMiddleware:
     """Answers API requests itself, without the middleware listed below it.
 
     Sessions, CSRF, messages, history and page headers mean nothing to a caller with a
-    key, and cost each admission time. Place it after the security middleware. The API
-    works without it, slower. Not supported: a URLconf chosen per request.
+    key, and cost each admission time; what Prometheus is to see of a request is counted
+    here. Place it after the security middleware and before django-prometheus' last one.
+    The API works without it, slower. Not supported: a URLconf chosen per request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -26,8 +29,10 @@ class ApiMiddleware:
         match = _match(request.path_info, settings.ROOT_URLCONF)
         if match is None:
             return self.get_response(request)
+        started = perf_counter()
         request.resolver_match = match
         response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        count(request, match, response, started)
         return response
 
 
