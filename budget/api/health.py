@@ -1,5 +1,6 @@
 """Whether the process lives, and whether it can decide."""
 
+from contextlib import suppress
 from functools import cache
 
 from django.db import DatabaseError, InterfaceError, connection
@@ -9,7 +10,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from budget import services
 from budget.api.problem import Problem, json_response
-from budget.ledger.errors import BudgetError
+from budget.ledger.errors import BudgetError, UnknownCall
+from budget.ledger.ids import new_id
 from budget.models import Pool
 
 METHODS = ("GET", "HEAD")
@@ -25,7 +27,11 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 once calls can be decided, else 503 naming the first check that failed."""
+    """200 once calls can be decided, else 503 naming the first check that failed.
+
+    Of several pools one is tried: a fault of a single pool is no reason to take a process
+    out of service, and one that all have shows on any.
+    """
     if request.method not in METHODS:
         return _use_get()
     for name, check in (("database", _database), ("migrations", _migrations), ("ledger", _ledger)):
@@ -57,9 +63,11 @@ def _migrations() -> None:
 
 
 def _ledger() -> None:
-    slug = Pool.objects.values_list("slug", flat=True).first()
-    if slug is not None:
-        services.pool_view(slug)
+    """Ends a call that nobody made: it takes the way of a real one, through queue and lock."""
+    pool_id = Pool.objects.values_list("pk", flat=True).first()
+    if pool_id is not None:
+        with suppress(UnknownCall):
+            services.cancel(new_id(pool_id))
 
 
 def _unready(name: str, fault: str) -> HttpResponse:

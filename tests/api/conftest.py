@@ -1,6 +1,7 @@
 """The claims policy, and callers that differ in their rights."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from budget.api import authentication
+from budget.ledger.connection import connect
 from budget.ledger.writers import stop_writers
 from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
 
@@ -153,6 +155,15 @@ def make_key(
     made.classes.set(classes or [])
     made.pools.set(pools or [])
     return key
+
+
+@contextmanager
+def lock_held(pool: Pool) -> Iterator[None]:
+    """Somebody else holds the pool's lock, so that its ledger cannot decide."""
+    with connect() as other:
+        other.execute("BEGIN")
+        other.execute("SELECT FROM budget_poollock WHERE pool_id = %s FOR UPDATE", (pool.pk,))
+        yield
 
 
 def _saved(row: Any) -> Any:

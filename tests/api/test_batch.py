@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from budget.models import Call
-from tests.api.conftest import ADMISSIONS, CALL, Caller
+from budget.models import Call, Pool
+from tests.api.conftest import ADMISSIONS, CALL, Caller, lock_held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,3 +104,17 @@ def batch(caller: Caller, *calls: Any) -> HttpResponse:
 def refused_field(answer: HttpResponse) -> str:
     assert answer.status_code == 400, answer.content
     return answer.json()["field"]
+
+
+def test_a_call_the_ledger_could_not_decide_says_when_to_return(
+    caller: Caller, pool: Pool, settings: Any
+) -> None:
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.2
+    with lock_held(pool):
+        alone = caller.admit()
+        results = batch(caller, CALL).json()["results"]
+
+    assert alone.status_code == 503
+    assert alone.headers["Retry-After"] == "1"
+    assert alone.json() == results[0]
+    assert results[0]["retry_after_ms"] == 1000

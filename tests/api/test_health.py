@@ -5,7 +5,9 @@ from django.db import connection
 from django.test import Client
 
 from budget.api import health
+from budget.ledger.writers import stop_writers
 from budget.models import Pool
+from tests.api.conftest import lock_held
 
 
 def test_a_live_process_says_so_without_a_database(client: Client) -> None:
@@ -61,6 +63,20 @@ def test_only_get_is_allowed(path: str) -> None:
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, HEAD"
     assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_ledger_that_cannot_get_its_lock_is_reported(
+    client: Client, pool: Pool, settings: Any
+) -> None:
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.2
+    with lock_held(pool):
+        answer = client.get("/readyz")
+    stop_writers()
+
+    assert answer.status_code == 503
+    assert answer.json()["check"] == "ledger"
+    assert client.get("/readyz").status_code == 200
 
 
 @pytest.mark.django_db
