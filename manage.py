@@ -4,9 +4,9 @@
 import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import NotSupportedError
+
+from claims_demo.database.errors import REFUSALS, in_words
 
 
 def main() -> None:
@@ -14,8 +14,10 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
     try:
         execute_from_command_line(sys.argv)
-    except (ImproperlyConfigured, NotSupportedError) as error:
-        sys.exit(f"{error}")
+    except REFUSALS as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(in_words(error))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from rich.console import Console
 
+from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import data_dir
-from claims_demo.processes import ProcessFailed, end_on_signals, prepare, require_free, web
+from claims_demo.processes import (
+    ProcessFailed,
+    address,
+    end_on_signals,
+    prepare,
+    require_free,
+    web,
+)
 from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.call import POOL
 from claims_demo.storm.process import StormProcess
@@ -44,7 +51,7 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     accounts, key = demo_accounts(), demo_key(POOL)
     keys = {service.workload_class: demo_key(POOL, service.workload_class) for service in SERVICES}
     port = _free_port(port, console)
-    url = f"http://{HOST}:{port}"
+    url = address(HOST, port)
     with web(HOST, port, log=_web_log()):
         _introduce(url, accounts, key, console)
         storm = StormProcess(Orders(url=url, keys=keys, first_calm=_first_calm(seconds)))
@@ -141,8 +148,8 @@ def main() -> int:
     console = Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
     try:
         return demo(arguments.port, arguments.seconds, console)
-    except (ImproperlyConfigured, ProcessFailed, CommandError) as error:
-        print(error, file=sys.stderr)
+    except (ProcessFailed, *REFUSALS) as error:
+        print(in_words(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0

@@ -16,8 +16,11 @@ from typing import IO
 import django
 from django.core.management import call_command
 
+from claims_demo.environment import LOCAL_HOSTS, flag
+
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+ANY = {"0.0.0.0", "::"}
 READY_SECONDS = 60.0
 STOP_SECONDS = 15.0
 BLOCKING_THREADS = 32
@@ -32,11 +35,23 @@ class ProcessFailed(Exception):
 def prepare(host: str) -> None:
     """Sets Django up, checks it, migrates the database, and collects the static files."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "claims_demo.settings")
-    if host in LOOPBACK:
-        os.environ.setdefault("HTTPS", "0")
+    # The web process speaks plain HTTP: requiring TLS makes sense only with a proxy before it.
+    os.environ.setdefault("HTTPS", "1" if flag("BEHIND_PROXY", default=False) else "0")
+    if host not in LOOPBACK | ANY:
+        os.environ.setdefault("ALLOWED_HOSTS", ",".join((*LOCAL_HOSTS, bracketed(host))))
     django.setup()
     call_command("migrate", interactive=False, verbosity=0, skip_checks=False)
     call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def address(host: str, port: int) -> str:
+    """The service's URL, without a path."""
+    return f"http://{bracketed(host)}:{port}"
+
+
+def bracketed(host: str) -> str:
+    """The host as a URL or a Host header names it."""
+    return f"[{host}]" if ":" in host else host
 
 
 def require_free(host: str, port: int) -> None:

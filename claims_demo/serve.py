@@ -3,10 +3,22 @@
 import argparse
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
-from django.db import NotSupportedError
+from claims_demo.database.errors import REFUSALS, in_words
+from claims_demo.environment import flag
+from claims_demo.processes import (
+    LOOPBACK,
+    ProcessFailed,
+    address,
+    end_on_signals,
+    prepare,
+    require_free,
+    web,
+)
 
-from claims_demo.processes import ProcessFailed, end_on_signals, prepare, require_free, web
+PLAIN = (
+    "This is plain HTTP and can be read on the way: let a proxy speak TLS and set "
+    "BEHIND_PROXY=1. Name the hosts it is asked for in ALLOWED_HOSTS."
+)
 
 
 def serve(host: str, port: int) -> int:
@@ -14,7 +26,9 @@ def serve(host: str, port: int) -> int:
     require_free(host, port)
     prepare(host)
     with web(host, port) as process:
-        print(f"Serving on http://{host}:{port}/ (Ctrl-C stops)", flush=True)
+        print(f"Serving on {address(host, port)}/ (Ctrl-C stops)", flush=True)
+        if host not in LOOPBACK and not flag("HTTPS", default=False):
+            print(PLAIN, file=sys.stderr, flush=True)
         return process.wait()
 
 
@@ -27,8 +41,8 @@ def main() -> int:
     end_on_signals()
     try:
         return serve(arguments.host, arguments.port)
-    except (ImproperlyConfigured, NotSupportedError, ProcessFailed) as error:
-        print(error, file=sys.stderr)
+    except (ProcessFailed, *REFUSALS) as error:
+        print(in_words(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0

@@ -6,11 +6,11 @@ import pghistory
 from csp.constants import NONE, SELF
 
 from claims_demo.database import configuration
-from claims_demo.environment import BASE_DIR, data_dir, flag, secret_key, words
+from claims_demo.environment import BASE_DIR, LOCAL_HOSTS, data_dir, flag, secret_key, words
 
 DEBUG = flag("DEBUG", default=False)
 SECRET_KEY = secret_key()
-ALLOWED_HOSTS = words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = words("ALLOWED_HOSTS", default=LOCAL_HOSTS)
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -92,7 +92,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# Off only for plain HTTP on the loopback interface: browsers send no secure cookies there.
+# Off only for plain HTTP, as `make serve` speaks it: browsers send no secure cookies there.
 HTTPS = flag("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]

@@ -9,6 +9,8 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 SCHEMES = {"postgres", "postgresql"}
+CONNECT_SECONDS = 5
+"""How long to wait for a server that does not answer; `?connect_timeout=` says otherwise."""
 
 
 def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
@@ -21,7 +23,9 @@ def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
     entry: dict[str, Any] = _from_url(url) if url else {"NAME": "postgres", "USER": "postgres"}
     entry["ENGINE"] = "claims_demo.database"
     options = entry.setdefault("OPTIONS", {})
-    if not url:
+    if url:
+        options.setdefault("connect_timeout", CONNECT_SECONDS)
+    else:
         entry["EMBEDDED"] = str(data_dir)
     if pooled:
         options["pool"] = {"min_size": 2, "max_size": 40, "timeout": 5}

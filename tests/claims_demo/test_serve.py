@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +21,12 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def serve(port: int, **environment: str) -> subprocess.Popen[str]:
+def serve(port: int, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "HTTPS"}
     return subprocess.Popen(
-        [sys.executable, "-m", "claims_demo.serve", "--port", str(port)],
+        [sys.executable, "-m", "claims_demo.serve", "--port", str(port), *arguments],
         cwd=ROOT,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"} | environment,
+        env=inherited | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -74,9 +76,15 @@ def test_a_taken_port_is_named(data_dir: Path, port: int) -> None:
     )
 
 
-def test_a_wrong_database_is_refused_in_one_line(data_dir: Path, port: int) -> None:
-    process = serve(port, BUDGET_DATA_DIR=str(data_dir), DATABASE_URL="sqlite:///db.sqlite3")
+def test_beyond_this_machine_it_answers_plain_http_and_says_so(data_dir: Path, port: int) -> None:
+    process = serve(port, "--host", "0.0.0.0", BUDGET_DATA_DIR=str(data_dir))
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(f"Serving on http://0.0.0.0:{port}/")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/usage")
+
+    process.terminate()
     _, said = process.communicate()
-    assert process.returncode == 1
-    assert said.count("\n") == 1
-    assert "PostgreSQL 16 or newer" in said
+    assert process.returncode == 0
+    assert "BEHIND_PROXY=1" in said
+    assert "ALLOWED_HOSTS" in said
