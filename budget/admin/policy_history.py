@@ -9,10 +9,11 @@ from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 
 from budget.admin.audit import ReasonForm, audit
-from budget.admin.timeline import EPOCH, MICROSECOND, may_revert, tell, timeline
+from budget.admin.timeline import may_revert, tell, timeline, visible
+from budget.ledger.clock import moment
 from budget.models import PolicyHistory
-from budget.policy.history import EVERYTHING, Change, changes
-from budget.policy.revert import RevertError, revert
+from budget.policy.history import Change, Scope, changes
+from budget.policy.revert import RevertError, plan, refuse_forbidden, revert, told
 
 
 @admin.register(PolicyHistory)
@@ -49,7 +50,7 @@ class PolicyHistoryAdmin(admin.ModelAdmin):
             raise PermissionDenied
         context = {
             **self.admin_site.each_context(request),
-            **timeline(request, EVERYTHING),
+            **timeline(request, visible(request)),
             "title": "Policy history",
             "opts": self.opts,
         }
@@ -59,13 +60,16 @@ class PolicyHistoryAdmin(admin.ModelAdmin):
         """Show what undoing a change would do, ask why, and do it."""
         if not may_revert(request):
             raise PermissionDenied
-        change = _change(transaction, at)
+        change = _change(transaction, at, visible(request))
         form = ReasonForm(request.POST or None)
-        confirmed = request.method == "POST" and form.is_valid()
-        report, faults = _try(request, change, dry_run=not confirmed)
-        if confirmed and not faults:
-            messages.success(request, f"Reverted: {'; '.join(report) or 'nothing was left to do'}.")
-            return HttpResponseRedirect(reverse("admin:budget_policyhistory_changelist"))
+        report: list[str] = []
+        faults: list[str] = []
+        try:
+            if request.method == "POST" and form.is_valid():
+                return self._reverted(request, change)
+            report = _preview(request, change)
+        except RevertError as error:
+            faults = error.messages
         context = {
             **self.admin_site.each_context(request),
             "title": "Revert a change",
@@ -77,22 +81,26 @@ class PolicyHistoryAdmin(admin.ModelAdmin):
         }
         return render(request, "budget/admin/revert.html", context)
 
+    def _reverted(self, request: HttpRequest, change: Change) -> HttpResponse:
+        with audit(request):
+            done = revert(change, request.user.has_perms)
+        messages.success(request, f"Reverted: {'; '.join(done) or 'nothing was left to do'}.")
+        return HttpResponseRedirect(reverse("admin:budget_policyhistory_changelist"))
 
-def _change(transaction: int, at: int) -> Change:
+
+def _change(transaction: int, at: int, scope: Scope) -> Change:
     try:
-        moment = EPOCH + at * MICROSECOND
+        key = {"pgh_created_at": moment(at), "transaction": transaction}
     except OverflowError:
         raise Http404 from None
-    found = changes([{"pgh_created_at": moment, "transaction": transaction}], EVERYTHING)
+    found = changes([key], scope)
     if not found or not found[0].revertible:
         raise Http404
     return found[0]
 
 
-def _try(request: HttpRequest, change: Change, dry_run: bool) -> tuple[list[str], list[str]]:
-    """What was or would be done in words, and what stands in the way."""
-    try:
-        with audit(request):
-            return revert(change, dry_run), []
-    except RevertError as error:
-        return [], error.messages
+def _preview(request: HttpRequest, change: Change) -> list[str]:
+    """What the undo would do, in words. Raises `RevertError` if it plainly can't be done."""
+    steps = plan(change)
+    refuse_forbidden(steps, request.user.has_perms)
+    return told(steps)

@@ -1,19 +1,26 @@
 """The history as a page shows it."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest
 from django.urls import reverse
 
-from budget.policy.history import Change, Scope, change_keys, changes, told
+from budget.ledger.clock import micros
+from budget.policy.history import (
+    EVERYTHING,
+    THE_POLICY,
+    Change,
+    Scope,
+    change_keys,
+    changes,
+    told,
+)
 from budget.policy.rows import POLICY, Slugs
 
 PER_PAGE = 50
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
+VERBS = ("add", "change", "delete")
 
 
 class Told(NamedTuple):
@@ -35,14 +42,22 @@ def timeline(request: HttpRequest, scope: Scope) -> dict[str, Any]:
 
 
 def may_revert(request: HttpRequest) -> bool:
-    """Whether the user may edit every policy table, since a change may touch them all."""
-    return request.user.has_perms([f"budget.change_{kind.label}" for kind in POLICY])
+    """Whether the user may edit anything; which rights an undo takes, its page knows."""
+    edits = (f"budget.{verb}_{kind.label}" for verb in VERBS for kind in POLICY)
+    return request.user.has_perm("budget.view_policyhistory") and any(
+        request.user.has_perm(edit) for edit in edits
+    )
+
+
+def visible(request: HttpRequest) -> Scope:
+    """The part of the history the user may see: API keys are for those who may see keys."""
+    return EVERYTHING if request.user.has_perm("budget.view_apikey") else THE_POLICY
 
 
 def tell(found: Iterable[Change]) -> Iterable[Told]:
     """Each change in words, with the address that undoes it."""
     slugs = Slugs.ever()
     for change in found:
-        at = (change.at - EPOCH) // MICROSECOND
-        url = reverse("admin:budget_policyhistory_revert", args=[change.transaction, at])
+        key = [change.transaction, micros(change.at)]
+        url = reverse("admin:budget_policyhistory_revert", args=key)
         yield Told(change, told(change.entries, slugs), url if change.revertible else "")

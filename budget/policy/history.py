@@ -19,7 +19,6 @@ from budget.policy.rows import (
     Kind,
     Slugs,
 )
-from budget.policy.words import differences
 
 Scope = Mapping[Kind, Q]
 """Which events are meant, by kind; kinds left out are not."""
@@ -71,7 +70,9 @@ class Change(NamedTuple):
         return any(entry.kind in POLICY for entry in self.entries)
 
 
+THE_POLICY: Scope = {kind: Q() for kind in POLICY}
 EVERYTHING: Scope = {kind: Q() for kind in ALL}
+"""The policy and who may call: the history of API keys."""
 
 
 def scope_of_pool(pk: int) -> Scope:
@@ -151,10 +152,11 @@ def told(entries: Iterable[Entry], slugs: Slugs | None = None) -> list[str]:
 
 def _told(entry: Entry, slugs: Slugs) -> list[str]:
     kind, event, before = entry
-    title = slugs.title(kind, event)
-    if event.pgh_label == "update" and before:
-        phrases = differences(slugs.values(kind, before), slugs.values(kind, event), kind.words)
-        return [f"{title}: {phrase}" for phrase in phrases]
-    verb = {"insert": "added", "delete": "removed"}.get(event.pgh_label, "now")
-    summary = slugs.summary(kind, event)
-    return [f"{title} {verb}: {summary}" if summary else f"{title} {verb}"]
+    match event.pgh_label:
+        case "insert":
+            return slugs.told(kind, None, event)
+        case "delete":
+            return slugs.told(kind, event, None)
+        case _ if before:
+            return slugs.told(kind, before, event)
+    return [slugs.line(kind, event, "now")]

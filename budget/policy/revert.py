@@ -1,13 +1,21 @@
 """Undoing one remembered change, checked and remembered like any other edit."""
 
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
-from budget.policy.history import Change, Entry, entries, high_water, told
-from budget.policy.rows import LIMIT, POLICY, RESERVATION, Kind
+from budget.policy.history import Change, Entry
+from budget.policy.rows import LIMIT, POLICY, POOL, RESERVATION, WORKLOAD_CLASS, Kind, Slugs
 from budget.policy.stored import check_deferred, hold_policy, new_problems, stored_problems
+
+PARTS = {
+    POOL: ((LIMIT, "pool"), (RESERVATION, "pool")),
+    WORKLOAD_CLASS: ((RESERVATION, "workload_class"),),
+}
+"""What goes with a row when it is removed."""
 
 
 class RevertError(Exception):
@@ -16,6 +24,76 @@ class RevertError(Exception):
     def __init__(self, messages: list[str]) -> None:
         self.messages = messages
         super().__init__("\n".join(messages))
+
+
+class Step(NamedTuple):
+    """What undoing a change does to one row."""
+
+    kind: Kind
+    now: Any
+    """The stored row; None if it is to be added."""
+    then: Any
+    """The row as it will be; None if it is to be removed."""
+
+    @property
+    def permission(self) -> str:
+        """What it takes to do the same by hand, such as `budget.add_pool`."""
+        verb = "add" if self.now is None else "delete" if self.then is None else "change"
+        return f"budget.{verb}_{self.kind.label}"
+
+
+May = Callable[[Iterable[str]], bool]
+"""Whether somebody has all of these permissions."""
+
+
+def plan(change: Change) -> list[Step]:
+    """What it takes to undo the change now, keeping later edits of other rows and fields.
+
+    Writes nothing. Empty if everything stands as before the change. Raises `RevertError`
+    if a row that it edited was removed since.
+    """
+    steps = {(step.kind, _pk(step)): step for undo in _undos(change) for step in _steps(undo)}
+    return [step for kind in POLICY for step in steps.values() if step.kind is kind]
+
+
+def revert(change: Change, may: May) -> list[str]:
+    """Undo the change.
+
+    1. Hold off other edits, see what there is to do and whether its author may.
+    2. Remove limits and reservations, write rows, referred-to ones first, remove the rest.
+    3. Check rows, pools and constraints as on any save.
+
+    Returns what was done, in words. Raises `RevertError`, nothing written.
+    """
+    try:
+        with transaction.atomic():
+            hold_policy()
+            before = stored_problems()
+            steps = plan(change)
+            refuse_forbidden(steps, may)
+            words = told(steps)
+            _apply(steps)
+            _refuse(new_problems(before))
+            check_deferred()
+    except ValidationError as error:
+        raise RevertError(error.messages) from None
+    except (models.ProtectedError, IntegrityError) as error:
+        raise RevertError([str(error).splitlines()[0]]) from None
+    return words
+
+
+def refuse_forbidden(steps: list[Step], may: May) -> None:
+    """Raise `RevertError` unless the steps' permissions are given, each named that isn't."""
+    lacking = sorted({step.permission for step in steps if not may([step.permission])})
+    if lacking:
+        words = ", ".join(name.removeprefix("budget.").replace("_", " ") for name in lacking)
+        raise RevertError([f"Undoing this takes rights you don't have: {words}."])
+
+
+def told(steps: list[Step]) -> list[str]:
+    """The steps in words, one line per edited field or added or removed row."""
+    slugs = Slugs.ever()
+    return [line for step in steps for line in slugs.told(*step)]
 
 
 class Undo(NamedTuple):
@@ -27,35 +105,6 @@ class Undo(NamedTuple):
     """The event that shows the row as it was; None if the change added it."""
     after: Any
     """The event that shows what became of it; None if the change removed it."""
-
-
-def revert(change: Change, dry_run: bool = False) -> list[str]:
-    """Undo what the change did, keeping later edits of other rows and fields.
-
-    1. Remove the limits and reservations it added.
-    2. Restore what it edited or removed, referred-to rows first.
-    3. Remove the pools and classes it added.
-    4. Check rows, pools and constraints as on any save.
-
-    Returns what that amounts to, in words; with `dry_run` nothing stays written.
-    Raises `RevertError`.
-    """
-    try:
-        with transaction.atomic():
-            hold_policy()
-            before = stored_problems()
-            since = high_water()
-            _undo(_undos(change))
-            _refuse(new_problems(before))
-            check_deferred()
-            report = told(entries(since()))
-            if dry_run:
-                transaction.set_rollback(True)
-    except ValidationError as error:
-        raise RevertError(error.messages) from None
-    except (models.ProtectedError, IntegrityError) as error:
-        raise RevertError([str(error).splitlines()[0]]) from None
-    return report
 
 
 def _undos(change: Change) -> list[Undo]:
@@ -79,37 +128,60 @@ def _end(entry: Entry) -> Any:
     return None if entry.event.pgh_label == "delete" else entry.event
 
 
-def _undo(undos: list[Undo]) -> None:
-    added = [undo for undo in undos if undo.before is None]
-    _remove([undo for undo in added if undo.kind in (LIMIT, RESERVATION)])
-    for kind in POLICY:
-        for undo in undos:
-            if undo.kind is kind and undo.before is not None:
-                _restore(undo)
-    _remove([undo for undo in added if undo.kind not in (LIMIT, RESERVATION)])
-
-
-def _remove(undos: list[Undo]) -> None:
-    for undo in undos:
-        for row in undo.kind.model._default_manager.filter(pk=undo.pk):
-            row.delete()
-
-
-def _restore(undo: Undo) -> None:
+def _steps(undo: Undo) -> Iterator[Step]:
     model = undo.kind.model
-    columns = [field.attname for field in model._meta.concrete_fields]
-    row = model._default_manager.filter(pk=undo.pk).first()
-    if row is None:
-        if undo.after is not None:
-            raise RevertError([f"The {model._meta.verbose_name} was removed since."])
-        row = model(**{column: getattr(undo.before, column) for column in columns})
-        row.save(force_insert=True)
-        return
-    for column in columns:
-        value = getattr(undo.before, column)
-        if undo.after is None or value != getattr(undo.after, column):
-            setattr(row, column, value)
-    row.save()
+    now = model._default_manager.filter(pk=undo.pk).first()
+    if undo.before is None:
+        if now is not None:
+            yield from _removals(undo.kind, now)
+    elif now is not None:
+        then = _restored(undo, now)
+        if any(getattr(then, name) != getattr(now, name) for name in _columns(model)):
+            yield Step(undo.kind, now, then)
+    elif undo.after is not None:
+        raise RevertError([f"The {model._meta.verbose_name} was removed since."])
+    else:
+        row = model(**{name: getattr(undo.before, name) for name in _columns(model)})
+        yield Step(undo.kind, None, row)
+
+
+def _removals(kind: Kind, row: Any) -> Iterator[Step]:
+    yield Step(kind, row, None)
+    for part, field in PARTS.get(kind, ()):
+        for member in part.model._default_manager.filter(**{field: row}):
+            yield Step(part, member, None)
+
+
+def _restored(undo: Undo, now: Any) -> Any:
+    """The row with what the change edited as it was before."""
+    then = copy(now)
+    for name in _columns(undo.kind.model):
+        value = getattr(undo.before, name)
+        if undo.after is None or value != getattr(undo.after, name):
+            setattr(then, name, value)
+    return then
+
+
+def _columns(model: type[models.Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
+
+
+def _pk(step: Step) -> Any:
+    return (step.now or step.then).pk
+
+
+def _apply(steps: list[Step]) -> None:
+    removals = [step for step in steps if step.then is None]
+    _remove([step for step in removals if step.kind in (LIMIT, RESERVATION)])
+    for step in steps:
+        if step.then is not None:
+            step.then.save(force_insert=step.now is None)
+    _remove([step for step in removals if step.kind not in (LIMIT, RESERVATION)])
+
+
+def _remove(steps: list[Step]) -> None:
+    for step in steps:
+        step.now.delete()
 
 
 def _refuse(problems: dict[str, list[Any]]) -> None:

@@ -108,3 +108,18 @@ class Slugs(NamedTuple):
             if field not in kind.named and value != kind.default(field)
         }
         return words.summary(values, kind.words)
+
+    def line(self, kind: Kind, row: Any, verb: str) -> str:
+        """A row in one line: `pool claims, limit requests/gauge added: amount 40`."""
+        summary = self.summary(kind, row)
+        return f"{self.title(kind, row)} {verb}" + (f": {summary}" if summary else "")
+
+    def told(self, kind: Kind, before: Any, after: Any) -> list[str]:
+        """What became of a row, one line per edited field; None stands for no row."""
+        if before is None:
+            return [self.line(kind, after, "added")]
+        if after is None:
+            return [self.line(kind, before, "removed")]
+        phrases = words.differences(self.values(kind, before), self.values(kind, after), kind.words)
+        told = [f"{self.title(kind, after)}: {phrase}" for phrase in phrases]
+        return told or [self.line(kind, after, "now")]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.urls import reverse
 
@@ -16,6 +16,15 @@ from tests.policies import claims_pool
 __all__ = ["_deleting", "committed"]
 
 Post = Callable[..., Any]
+
+
+def client_with(name: str, *permissions: str) -> Client:
+    """Somebody on the staff with these permissions, such as `change_pool`."""
+    client = _client(name)
+    User.objects.get(username=name).user_permissions.set(
+        Permission.objects.filter(content_type__app_label="budget", codename__in=permissions)
+    )
+    return client
 
 
 def _client(name: str, group: str | None = None, superuser: bool = False) -> Client:

@@ -4,12 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
 from budget.policy import rows
-from tests.admin.conftest import class_url, field_of, opened, pool_url, url
+from tests.admin.conftest import class_url, client_with, field_of, opened, pool_url, url
 
 pytestmark = pytest.mark.usefixtures("committed")
 
@@ -128,9 +129,8 @@ def test_a_revert_that_would_break_the_policy_is_refused(editor: Client, claims:
     edit_share(editor, claims, "adjuster", "10")
     address = newest(editor).revert_url
     edit_share(editor, claims, "rescore", "55")
-    page = editor.get(address)
+    page = editor.post(address, {"reason": "anyway"})
     assert "105 %" in " ".join(page.context["faults"])
-    editor.post(address, {"reason": "anyway"})
     assert Reservation.objects.get(workload_class__slug="adjuster").share_percent == 10
 
 
@@ -146,6 +146,58 @@ def test_a_revert_can_be_reverted(editor: Client, claims: Pool) -> None:
     editor.post(newest(editor).revert_url, {"reason": "back"})
     editor.post(newest(editor).revert_url, {"reason": "forth"})
     assert Reservation.objects.get(workload_class__slug="adjuster").share_percent == 45
+
+
+def test_looking_at_a_revert_writes_and_locks_nothing(editor: Client, claims: Pool) -> None:
+    edit_share(editor, claims, "adjuster", "45")
+    with CaptureQueriesContext(connection) as queries:
+        editor.get(newest(editor).revert_url)
+    for query in queries:
+        assert not re.search("INSERT|UPDATE|DELETE|SAVEPOINT", query["sql"].split(" FROM ")[0])
+        assert "FOR NO KEY UPDATE" not in query["sql"]
+
+
+CHANGES = ["change_pool", "change_limit", "change_workloadclass", "change_reservation"]
+
+
+def test_a_revert_takes_the_rights_of_what_it_does(editor: Client, claims: Pool) -> None:
+    changer = client_with("cleo", "view_policyhistory", *CHANGES)
+    remover = client_with("rob", "view_policyhistory", "delete_pool", "delete_limit")
+    night = Pool.objects.create(slug="night", provider="openai")
+    added = newest(editor).revert_url
+    Limit.objects.create(pool=night, unit="requests", algorithm="gauge", amount=3)
+    faults = changer.get(added).context["faults"]
+    assert faults == ["Undoing this takes rights you don't have: delete limit, delete pool."]
+    page = changer.post(added, {"reason": "x"})
+    assert page.context["faults"] == faults
+    assert Pool.objects.filter(slug="night").exists()
+    assert remover.post(added, {"reason": "x"}).status_code == 302
+    assert not Pool.objects.filter(slug="night").exists()
+    removed = newest(editor).revert_url
+    assert "add pool" in changer.post(removed, {"reason": "x"}).context["faults"][0]
+    assert "add pool" in remover.post(removed, {"reason": "x"}).context["faults"][0]
+    assert not Pool.objects.filter(slug="night").exists()
+    edit_share(editor, claims, "adjuster", "45")
+    edited = newest(editor).revert_url
+    assert "change reservation" in remover.post(edited, {"reason": "x"}).context["faults"][0]
+    assert changer.post(edited, {"reason": "x"}).status_code == 302
+    assert Reservation.objects.get(workload_class__slug="adjuster").share_percent == 50
+
+
+def test_the_history_of_keys_is_for_those_who_see_keys(
+    viewer: Client, editor: Client, root: Client, claims: Pool
+) -> None:
+    with transaction.atomic():
+        key, _ = ApiKey.objects.create_key(name="batch", all_pools=False)
+        key.pools.add(claims)
+        Limit.objects.filter(algorithm="gauge").update(amount=41)
+    for client, seen in ((viewer, False), (editor, False), (root, True)):
+        page = client.get(url("policyhistory_changelist")).content.decode()
+        assert ("API key" in page) is seen
+        assert (key.prefix in page) is seen
+        assert "amount 40 → 41" in page
+    page = editor.get(newest(editor).revert_url).content.decode()
+    assert "API key" not in page
 
 
 def test_viewers_may_not_revert(viewer: Client, editor: Client, claims: Pool) -> None:
