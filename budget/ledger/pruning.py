@@ -1,38 +1,90 @@
 """Forgets old calls, together with the states from which they could be re-run."""
 
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
+from budget.ledger.clock import micros
+from budget.ledger.ids import lowest_id
+
 CHUNK = 10_000
-"""Rows deleted per transaction, so that none holds back vacuum for long."""
+"""Rows looked at per transaction, so that none holds back vacuum for long."""
+FEWEST_DAYS = 2
+"""Calls are kept for longer than an idempotency key counts."""
 
-OLD_CALLS = """
-DELETE FROM budget_call WHERE id = ANY (ARRAY(
-    SELECT id FROM budget_call WHERE offered_at < %s AND state <> 'open' LIMIT %s
-))
+# Ids rise with time: the primary key finds the old ones. What happened later to an old call
+# keeps it, since kept states of that time can only be re-run with it.
+CALLS = """
+SELECT id, greatest(offered_at, settled_at, lapsed_at) < %(before)s
+    AND (state <> 'open' OR lease_expires IS NULL)
+FROM budget_call WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
+DELETE_CALLS = "DELETE FROM budget_call WHERE id = ANY (%s)"
 
-# The newest state of each pool is its balance and stays, however old.
-OLD_STATES = """
-DELETE FROM budget_poolstate AS old WHERE at < %s AND EXISTS (
-    SELECT FROM budget_poolstate AS newer
-    WHERE newer.pool_id = old.pool_id AND newer.seq > old.seq
+# One step through the index per pool, deleted ones included.
+POOLS = """
+WITH RECURSIVE pools AS (
+    SELECT min(pool_id) AS id FROM budget_poolstate
+    UNION ALL
+    SELECT (SELECT min(pool_id) FROM budget_poolstate WHERE pool_id > pools.id)
+    FROM pools WHERE pools.id IS NOT NULL
 )
+SELECT id FROM pools WHERE id IS NOT NULL
 """
+# The newest state of each pool is its balance and stays, however old.
+STATES = """
+SELECT seq, at < %(before)s FROM budget_poolstate
+WHERE pool_id = %(pool)s AND seq > %(after)s
+    AND seq < (SELECT max(seq) FROM budget_poolstate WHERE pool_id = %(pool)s)
+ORDER BY seq LIMIT %(most)s
+"""
+DELETE_STATES = "DELETE FROM budget_poolstate WHERE pool_id = %s AND seq = ANY (%s)"
 
 
 def prune(before: datetime) -> tuple[int, int]:
-    """Delete calls offered and states left before a moment; how many of each.
+    """Delete calls that ended and states left before a moment; how many of each.
 
     Open calls stay: their leases still end.
     """
+    calls = sum(_prune_calls(before))
     with connection.cursor() as cursor:
-        calls = 0
-        while True:
-            cursor.execute(OLD_CALLS, (before, CHUNK))
-            calls += cursor.rowcount
-            if cursor.rowcount < CHUNK:
-                break
-        cursor.execute(OLD_STATES, (before,))
-        return calls, cursor.rowcount
+        cursor.execute(POOLS)
+        pools = [pool_id for (pool_id,) in cursor.fetchall()]
+    return calls, sum(deleted for pool_id in pools for deleted in _prune_states(pool_id, before))
+
+
+def _prune_calls(before: datetime) -> Iterator[int]:
+    """Chunk after chunk, each found where the last one ended."""
+    bounds = {"before": before, "end": lowest_id(micros(before)), "most": CHUNK}
+    after = UUID(int=0)
+    while rows := _rows(CALLS, {**bounds, "after": after}):
+        old = [call_id for call_id, over in rows if over]
+        yield _delete(DELETE_CALLS, [old])
+        after = rows[-1][0]
+
+
+def _prune_states(pool_id: int, before: datetime) -> Iterator[int]:
+    """Chunk after chunk, up to the first state that is not old."""
+    bounds = {"pool": pool_id, "before": before, "most": CHUNK}
+    after = 0
+    while rows := _rows(STATES, {**bounds, "after": after}):
+        old = [seq for seq, over in rows if over]
+        yield _delete(DELETE_STATES, [pool_id, old])
+        if len(old) < len(rows):
+            return
+        after = old[-1]
+
+
+def _rows(query: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, params)
+        return cursor.fetchall()
+
+
+def _delete(statement: str, params: list[Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return cursor.rowcount

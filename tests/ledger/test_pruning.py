@@ -1,28 +1,85 @@
-"""Old calls are forgotten; balances are not."""
+"""Old calls are forgotten; balances are not, nor what it takes to re-run what is kept."""
 
+import time
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db.models import F
+from django.utils import timezone
 
+from budget.ledger import pruning
+from budget.ledger.ids import made_at, new_id, pool_of
 from budget.models import Call, PoolState
 from tests.ledger.pools import admit, available, make_pool, settle
 
 pytestmark = pytest.mark.usefixtures("classes")
 
-WINDOW = {"unit": "requests", "algorithm": "gauge", "amount": 5}
+SLOTS = {"unit": "requests", "algorithm": "gauge", "amount": 50}
+
+
+def age(days: int) -> None:
+    """Let everything have happened so many days earlier."""
+    span = timedelta(days=days)
+    for call in Call.objects.all():
+        earlier = made_at(call.pk) - span // timedelta(microseconds=1)
+        Call.objects.filter(pk=call.pk).update(
+            id=new_id(pool_of(call.pk), earlier),
+            offered_at=F("offered_at") - span,
+            settled_at=F("settled_at") - span,
+        )
+    PoolState.objects.update(at=F("at") - span)
 
 
 def test_old_settled_calls_go_and_open_ones_and_the_balance_stay() -> None:
-    make_pool(WINDOW)
+    make_pool(SLOTS)
     settle(admit().id, 1)
     admit()
-    Call.objects.update(offered_at=F("offered_at") - timedelta(days=10))
-    PoolState.objects.update(at=F("at") - timedelta(days=10))
+    age(days=10)
     call_command("prune_calls", days=11)
     assert Call.objects.count() == 2
     call_command("prune_calls", days=9)
     assert [call.state for call in Call.objects.all()] == ["open"]
     assert PoolState.objects.count() == 1
-    assert available() == 4
+    assert available() == 49
+
+
+def test_all_that_is_old_goes_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "CHUNK", 3)
+    for slug in ("claims", "other"):
+        make_pool(SLOTS, slug=slug)
+        for n in range(8):
+            call = admit(pool=slug)
+            if n % 3:
+                settle(call.id, 1)
+    age(days=10)
+    states = PoolState.objects.count()
+    assert pruning.prune(timezone.now() - timedelta(days=9)) == (10, states - 2)
+    assert set(Call.objects.values_list("state", flat=True)) == {"open"}
+    assert PoolState.objects.count() == 2
+
+
+def test_an_old_call_that_ended_lately_stays_with_the_states_around_it() -> None:
+    make_pool(SLOTS)
+    call = admit()
+    age(days=10)
+    time.sleep(0.01)
+    settle(Call.objects.get().pk, 1)
+    states = PoolState.objects.count()
+    assert pruning.prune(timezone.now() - timedelta(days=9)) == (0, states - 1)
+    assert call.admitted
+
+
+def test_a_call_without_a_lease_does_not_stay_for_ever() -> None:
+    make_pool(SLOTS)
+    admit()
+    Call.objects.update(lease_expires=None)
+    age(days=10)
+    call_command("prune_calls", days=9)
+    assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize("days", [1, 0, -1])
+def test_idempotency_keys_are_not_cut_short(days: int) -> None:
+    with pytest.raises(CommandError, match="at least 2 days"):
+        call_command("prune_calls", days=days)

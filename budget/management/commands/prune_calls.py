@@ -1,25 +1,38 @@
-"""Delete calls older than BUDGET_CALL_RETENTION_DAYS, and the states to re-run them from."""
+"""Delete calls older than BUDGET_CALL_RETENTION_DAYS, and the states to re-run them from.
+
+Run it once a day: nothing else deletes calls.
+"""
 
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from budget import conf
-from budget.ledger.pruning import prune
+from budget.ledger.pruning import FEWEST_DAYS, prune
 
 
 class Command(BaseCommand):
-    """Prunes what is too old; meant to run once a day."""
+    """Prunes what is too old."""
 
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         """How old is too old."""
-        parser.add_argument("--days", type=int, default=conf.call_retention_days())
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=conf.call_retention_days(),
+            help=f"how many days to keep, at least {FEWEST_DAYS}; default: the setting's",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Delete, and say how much."""
-        calls, states = prune(timezone.now() - timedelta(days=options["days"]))
+        days = options["days"]
+        if days < FEWEST_DAYS:
+            raise CommandError(
+                f"Calls are kept for at least {FEWEST_DAYS} days: idempotency keys count for one."
+            )
+        calls, states = prune(timezone.now() - timedelta(days=days))
         self.stdout.write(f"Deleted {calls} calls and {states} states.")
