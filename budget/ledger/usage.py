@@ -43,6 +43,6 @@ def _minute(
         "expired": 0,
         "estimated_tokens": tally.estimated_tokens,
         "used_tokens": tally.used_tokens,
-        "utilisation_percent": 100 * tally.charged / allowed if allowed else None,
+        "utilisation_percent": max(0.0, 100 * tally.charged / allowed) if allowed else None,
         "shed_rate": shed / tally.offered if tally.offered else None,
     }

@@ -53,6 +53,19 @@ def test_utilisation_is_what_was_kept_of_the_allowance() -> None:
     assert minute["utilisation_percent"] == 100 * (4000 + 1000 + 2000) / 20_000
 
 
+def test_a_minute_of_refunds_alone_reports_no_utilisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    make_pool(WINDOW)
+    call = admit(tokens=4000)
+    time.sleep(1)
+    settle(call.id, 1000)
+    assert min(minute["utilisation_percent"] for minute in usage("adjuster")) == 0
+    time.sleep(1)
+    admit(tokens=1)
+    charged = UsageMinute.objects.order_by("minute").values_list("charged", flat=True)
+    assert list(charged) == [4000, -3000], "what is stored adds up"
+
+
 def test_a_closed_minute_becomes_one_row_per_class(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes_pass_in_seconds(monkeypatch)
     make_pool(WINDOW)
