@@ -5,10 +5,10 @@ directly. They commit on their own connection, whatever transaction the caller i
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from msgspec import structs
@@ -16,11 +16,16 @@ from msgspec import structs
 from budget.ledger import pools
 from budget.ledger.calls import explanation
 from budget.ledger.errors import (
+    AlreadySettled,
     BudgetError,
+    CallWasShed,
     Forbidden,
     Implausible,
+    KeyReused,
+    LedgerUnavailable,
     Shed,
     UnknownCall,
+    UnknownClass,
     UnknownPool,
 )
 from budget.ledger.ids import new_id, pool_of
@@ -32,6 +37,7 @@ from budget.ledger.operations import (
     AdmissionRequest,
     Admit,
     Caller,
+    Operation,
     Outcome,
     Renew,
     Renewed,
@@ -39,13 +45,47 @@ from budget.ledger.operations import (
     Settled,
     check_request,
     check_tokens,
+    check_whole,
 )
 from budget.ledger.submission import Submission
 from budget.ledger.usage import minutes
 from budget.ledger.view import look, picture
-from budget.ledger.writers import answer_of, submit
+from budget.ledger.writers import answer_of, patience, submit
+
+__all__ = [
+    "IN_PROCESS",
+    "Admission",
+    "AdmissionRequest",
+    "AlreadySettled",
+    "BudgetError",
+    "CallWasShed",
+    "Caller",
+    "Forbidden",
+    "Implausible",
+    "KeyReused",
+    "LedgerUnavailable",
+    "OpenCall",
+    "Outcome",
+    "Renewed",
+    "Settled",
+    "Shed",
+    "UnknownCall",
+    "UnknownClass",
+    "UnknownPool",
+    "admission",
+    "admit",
+    "admit_many",
+    "cancel",
+    "explain",
+    "pool_view",
+    "renew",
+    "settle",
+    "usage",
+]
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class OpenCall:
@@ -53,12 +93,7 @@ class OpenCall:
 
     def __init__(self, admission: Admission, input_tokens: int, output_tokens: int) -> None:
         self.admission = admission
-        self._settle = Settle(
-            id=admission.id,
-            outcome="succeeded",
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-        )
+        self._settle = _settle(admission.id, "succeeded", input_tokens, output_tokens)
         self._recorded = False
 
     def settle(
@@ -77,15 +112,16 @@ class OpenCall:
     def finish(self, failed: bool) -> None:
         """Settle what was recorded, or the estimate. Called once, when the block ends.
 
-        A settlement that cannot be made is only logged: the call itself is done, and its
-        lease will run out at the estimate.
+        More than the call could have used is settled at the most it could, and logged. So is
+        a ledger that doesn't answer: the call itself is done, and the ledger goes on trying.
         """
         if failed and not self._recorded:
             self._settle.outcome = "failed"
+        self._settle.curbed = True
         try:
-            _ask(self._settle)
+            answer_of(_submitted(self._settle), patience())
         except BudgetError as error:
-            logger.warning("Call %s was not settled: %s", self.admission.id, error)
+            logger.warning("Call %s was not settled yet: %s", self.admission.id, error)
 
 
 @contextmanager
@@ -131,18 +167,21 @@ def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
     Raises Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
     A refusal is no error but an Admission that is not `admitted`.
     """
-    return _wait(_offer(request, caller))
+    until = patience()
+    return _decision(_submitted(_operation(request, caller)), until)
 
 
 def admit_many(
     requests: Sequence[AdmissionRequest], caller: Caller = IN_PROCESS
 ) -> list[Admission | BudgetError]:
     """Decide on many calls at once, each as if it came alone; errors are returned, not raised."""
+    until = patience()
     # One look-up per pool and batch, so that a pool deleted and made anew is found.
     for slug in {request.pool for request in requests}:
         pools.forget(slug)
-    offers = [_offer_or_error(request, caller) for request in requests]
-    return [_wait_or_error(offer) for offer in offers]
+    operations = [_tried(_operation, request, caller) for request in requests]
+    submissions = [_tried(_submitted, operation) for operation in operations]
+    return [_tried(_decision, submission, until) for submission in submissions]
 
 
 def settle(
@@ -174,8 +213,7 @@ def renew(admission_id: UUID, extend_ms: int, caller: Caller = IN_PROCESS) -> Re
 
     Raises Implausible, UnknownCall, CallWasShed, AlreadySettled, LedgerUnavailable.
     """
-    if type(extend_ms) is not int or not 1 <= extend_ms <= MAX_EXTENSION_MS:
-        raise Implausible("extend_ms", f"must be a whole number from 1 to {MAX_EXTENSION_MS}.")
+    check_whole("extend_ms", extend_ms, 1, MAX_EXTENSION_MS)
     operation = Renew(id=admission_id, extend_ms=extend_ms, key_prefix=caller.key_prefix)
     renewed = _ask(operation)
     assert isinstance(renewed, Renewed), "the answer to a Renew"
@@ -201,8 +239,9 @@ def usage(
     """What each class did in each minute that overlaps `start` to `end`, the open one too.
 
     `utilisation_percent` is what the class took of the leading limit, net of refunds, in
-    percent of what that limit allows the whole pool in a minute; `shed_rate` is the part
-    of its calls that were shed, 0 to 1. Either is None where it would divide by nothing.
+    percent of what that limit allows the whole pool in a minute, and 0 where refunds of
+    earlier minutes' calls outweigh it; `shed_rate` is the part of its calls that were shed,
+    0 to 1. Either is None where it would divide by nothing.
     Raises UnknownPool.
     """
     return minutes(_existing_pool(pool), start, end, workload_class)
@@ -213,18 +252,26 @@ def _existing_pool(slug: str) -> int:
     return pools.pool_id(slug)
 
 
-def _offer(request: AdmissionRequest, caller: Caller) -> Submission:
+def _operation(request: AdmissionRequest, caller: Caller) -> Admit:
     check_request(request)
     if caller.pools is not None and request.pool not in caller.pools:
         raise Forbidden(f"This key may not use the pool {request.pool!r}.")
-    pool_id = pools.pool_id(request.pool)
-    return submit(pool_id, Admit(id=new_id(pool_id), request=request, caller=caller))
+    return Admit(
+        id=new_id(pools.pool_id(request.pool)),
+        request=request,
+        caller=caller,
+        fingerprint="" if request.idempotency_key is None else request.fingerprint,
+    )
 
 
-def _wait(submission: Submission) -> Admission:
+def _submitted(operation: Operation) -> Submission:
+    return submit(pool_of(operation.id), operation)
+
+
+def _decision(submission: Submission, until: float) -> Admission:
     """The decision, also if the pool was deleted and made again since its slug was looked up."""
     try:
-        answer = answer_of(submission)
+        answer = answer_of(submission, until)
     except UnknownPool:
         offered = submission.operation
         assert isinstance(offered, Admit), "only an Admit names its pool"
@@ -232,23 +279,17 @@ def _wait(submission: Submission) -> Admission:
         pool_id = pools.pool_id(offered.request.pool)
         if pool_id == pool_of(offered.id):
             raise
-        answer = answer_of(submit(pool_id, structs.replace(offered, id=new_id(pool_id))))
+        answer = answer_of(_submitted(structs.replace(offered, id=new_id(pool_id))), until)
     assert isinstance(answer, Admission), "the answer to an Admit"
     return answer
 
 
-def _offer_or_error(request: AdmissionRequest, caller: Caller) -> Submission | BudgetError:
+def _tried(step: Callable[..., T], subject: Any, *others: Any) -> T | BudgetError:
+    """What a step makes of its subject. An error becomes its result, or passes through it."""
+    if isinstance(subject, BudgetError):
+        return subject
     try:
-        return _offer(request, caller)
-    except BudgetError as error:
-        return error
-
-
-def _wait_or_error(offer: Submission | BudgetError) -> Admission | BudgetError:
-    if isinstance(offer, BudgetError):
-        return offer
-    try:
-        return _wait(offer)
+        return step(subject, *others)
     except BudgetError as error:
         return error
 
@@ -258,7 +299,7 @@ def _settle(
     outcome: Outcome,
     input_tokens: int,
     output_tokens: int,
-    cached_input_tokens: int,
+    cached_input_tokens: int = 0,
 ) -> Settle:
     if outcome not in OUTCOMES:
         raise Implausible("outcome", f"must be one of {', '.join(OUTCOMES)}.")
@@ -275,7 +316,7 @@ def _settle(
 
 
 def _ask(operation: Settle | Renew) -> object:
-    pool_id = pool_of(operation.id)
-    if not pools.exists(pool_id):
+    until = patience()
+    if not pools.exists(pool_of(operation.id)):
         raise UnknownCall(f"There is no call {operation.id}.")
-    return answer_of(submit(pool_id, operation))
+    return answer_of(_submitted(operation), until)

@@ -12,7 +12,7 @@ from budget.api.answers import admitted_body, retry_headers, shed_body
 from budget.api.body import decode, read
 from budget.api.endpoint import Endpoint
 from budget.api.errors import problem_of
-from budget.api.idempotency import fingerprint, key_of
+from budget.api.idempotency import key_of
 from budget.api.problem import PROBLEM_JSON, Problem, json_response
 from budget.api.requests import AdmissionBody, BatchBody, BatchItem, RawBatch
 from budget.api.responses import Admitted, BatchResults, ProblemBody, Shed
@@ -107,7 +107,6 @@ def _request(body: AdmissionBody, key: str | None) -> AdmissionRequest:
         source=body.source,
         tags=body.tags,
         idempotency_key=key,
-        fingerprint="" if key is None else fingerprint(body),
     )
 
 

@@ -1,13 +1,10 @@
-"""The Idempotency-Key header, and how a repetition is told from a reused key."""
+"""The Idempotency-Key header."""
 
-import hashlib
 import re
 
-import msgspec
 from django.http import HttpRequest
 
 from budget.api.problem import Problem
-from budget.api.requests import AdmissionBody
 from budget.ledger.operations import MAX_KEY
 
 QUOTED = re.compile(r'"((?:[ !#-\[\]-~]|\\["\\])*)"')
@@ -28,12 +25,6 @@ def key_of(request: HttpRequest) -> str | None:
             field="Idempotency-Key",
         )
     return key
-
-
-def fingerprint(body: AdmissionBody) -> str:
-    """A digest of what is asked for, the same however the JSON was laid out."""
-    content = [getattr(body, name) for name in AdmissionBody.__struct_fields__]
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 def _unquoted(header: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from budget.ledger.batch import IDEMPOTENCY_SPAN, Batch, Key, amounts
-from budget.ledger.clock import MILLISECOND, moment
+from budget.ledger.clock import MILLISECOND, MINUTE, moment
 from budget.ledger.errors import Forbidden, Implausible, KeyReused, UnknownClass
-from budget.ledger.ids import new_id
+from budget.ledger.ids import made_at, new_id
 from budget.ledger.operations import Admission, AdmissionRequest, Admit
 from budget.ledger.rows import DecidedCall, RetriedCall, StoredCall
 from budget.ledger.wording import refusal_in_words
@@ -21,27 +21,28 @@ def admit(batch: Batch, operation: Admit, attempted: int | None) -> Admission:
     """Decide on a call; under a known idempotency key, replay it or decide it anew.
 
     `attempted` is the sequence number of an earlier transaction that may have decided
-    this very operation without our hearing of it.
+    this very operation without our hearing of it. Another writer may have used that number
+    instead, so only an id that this operation made up proves that it did.
     """
-    request = operation.request
     key = _key(operation)
     if attempted is not None and (call := batch.calls.get(operation.id)):
         return admission_of(batch.terms, call)
     if key is None:
-        return _decide(batch, operation, None)
+        return _decide(batch, operation, operation.id, None)
     if key in batch.decided_by_key:
         return _repeat_within_batch(batch, operation, key)
     call = batch.keyed.get(key)
-    if call is not None and batch.now - call.offered_at >= IDEMPOTENCY_SPAN:
+    if call is not None and batch.now - made_at(call.id) >= IDEMPOTENCY_SPAN:
         batch.changes.forgotten.append(call.id)
         call = None
     if call is None:
-        return _decide(batch, operation, None)
-    _check_fingerprint(request, call.fingerprint)
-    if call.state != "shed" or call.seq == attempted:
-        return admission_of(batch.terms, call, replayed=call.seq != attempted)
-    batch.changes.retried.append(RetriedCall(call.id, new_id(batch.pool_id, call.offered_at)))
-    return _decide(batch, operation, call)
+        return _decide(batch, operation, operation.id, None)
+    _check_fingerprint(operation, call.fingerprint)
+    if operation.moved in batch.calls and call.seq == attempted:
+        return admission_of(batch.terms, call)
+    if call.state != "shed":
+        return _replay(batch, call)
+    return _decide_anew(batch, operation, call)
 
 
 def admission_of(terms: PoolTerms, call: StoredCall, replayed: bool = False) -> Admission:
@@ -74,25 +75,31 @@ def charged(charges: Iterable[Charge]) -> dict[str, int]:
 
 
 def _repeat_within_batch(batch: Batch, operation: Admit, key: Key) -> Admission:
-    """The same key again before its first decision is even stored."""
+    """The same key again before its first decision is even stored: one decision for both."""
     row, admission = batch.decided_by_key[key]
-    _check_fingerprint(operation.request, row.fingerprint)
-    if admission.admitted:
-        # One answer for both, so that neither caller's giving up cancels the other's call.
-        admission.replayed = True
-        return admission
-    first_id, first_deadline = row.id, row.deadline
-    row.id, row.retried_as, row.idempotency_key = new_id(batch.pool_id, batch.now), first_id, None
-    return _record(batch, operation, first_id, first_deadline)
+    _check_fingerprint(operation, row.fingerprint)
+    # One answer, too, so that neither caller's giving up cancels the other's call.
+    admission.replayed = admission.admitted
+    return admission
 
 
-def _decide(batch: Batch, operation: Admit, earlier: StoredCall | None) -> Admission:
-    if earlier is not None:
-        return _record(batch, operation, earlier.id, earlier.deadline)
-    return _record(batch, operation, operation.id, None)
+def _replay(batch: Batch, call: StoredCall) -> Admission:
+    """The stored admission; from now on nobody's giving up cancels it."""
+    if not call.heard:
+        call.heard = True
+        batch.changes.heard.append(call.id)
+    return admission_of(batch.terms, call, replayed=True)
 
 
-def _record(batch: Batch, operation: Admit, call_id: UUID, deadline: int | None) -> Admission:
+def _decide_anew(batch: Batch, operation: Admit, call: StoredCall) -> Admission:
+    """Decide on a call that was shed, under its first id; the refusal moves to another."""
+    admission = _decide(batch, operation, call.id, call.deadline)
+    operation.moved = new_id(batch.pool_id, call.offered_at)
+    batch.changes.retried.append(RetriedCall(call.id, operation.moved))
+    return admission
+
+
+def _decide(batch: Batch, operation: Admit, call_id: UUID, deadline: int | None) -> Admission:
     """Decide on a call, note the decision, and answer with it."""
     request, terms = operation.request, batch.terms
     c = _class_of(batch, operation)
@@ -147,8 +154,8 @@ def _row(
     request, terms = operation.request, batch.terms
     c = call.workload_class
     lease_expires = None
-    if decision.admitted and c is not None:
-        lease_expires = batch.now + terms.classes[c].max_call_time
+    if decision.admitted:
+        lease_expires = batch.now + _lease(terms, c)
         batch.balances.next_lapse = min(batch.balances.next_lapse, lease_expires)
     return DecidedCall(
         id=call_id,
@@ -156,7 +163,7 @@ def _row(
         untagged=request.workload_class is None,
         key_prefix=operation.caller.key_prefix,
         idempotency_key=request.idempotency_key,
-        fingerprint=request.fingerprint,
+        fingerprint=operation.fingerprint,
         input_tokens=request.input_tokens,
         output_tokens=request.output_tokens,
         source=request.source,
@@ -172,6 +179,13 @@ def _row(
         charges=decision.charges,
         lease_expires=lease_expires,
     )
+
+
+def _lease(terms: PoolTerms, c: int | None) -> int:
+    """How long a call may take. An untagged one in observe mode: as long as any class's."""
+    if c is not None:
+        return terms.classes[c].max_call_time
+    return max([member.max_call_time for member in terms.classes], default=MINUTE)
 
 
 def _count(batch: Batch, row: DecidedCall, decision: Decision) -> None:
@@ -210,6 +224,6 @@ def _key(operation: Admit) -> Key | None:
     return None if key is None else (operation.caller.key_prefix, key)
 
 
-def _check_fingerprint(request: AdmissionRequest, fingerprint: str) -> None:
-    if request.fingerprint != fingerprint:
+def _check_fingerprint(operation: Admit, fingerprint: str) -> None:
+    if operation.fingerprint != fingerprint:
         raise KeyReused("This idempotency key came before with another request.")

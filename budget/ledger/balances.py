@@ -1,31 +1,111 @@
-"""The document a pool's state is stored as."""
+"""The document a pool's state is stored as, and how it comes back."""
+
+import logging
 
 import msgspec
 
+from budget.ledger.clock import minute_of
+from budget.ledger.errors import LedgerUnavailable
 from budget.ledger.tally import OpenMinute
-from budget.rule.pool import PoolState
+from budget.rule.adopt import adopt
+from budget.rule.pool import PoolState, fresh
+from budget.rule.terms import PoolTerms
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+"""The layout of stored balances.
+
+A struct may gain fields with defaults and lose fields, and the number stays. Those that are
+stored as arrays (`array_like`, and the NamedTuples within calls) may only gain them at their
+end, and lose none. Any other change raises the number.
+"""
 
 
 class Balances(msgspec.Struct, kw_only=True):
     """Everything that is charged, held, promised and counted on one pool."""
 
     version: int
-    """The policy version it was left under."""
+    """The policy version it was left under; 0 for balances that start afresh."""
     pool: PoolState
     minute: OpenMinute
     lapsed_through: int
     """Every lease that ended by then is dealt with, in microseconds since the epoch."""
     next_lapse: int
     """No open lease ends before this moment."""
+    format: int = 0
 
     def encode(self) -> bytes:
         """The document, as JSON."""
+        self.format = FORMAT
         return msgspec.json.encode(self)
+
+    def carry(self, old: PoolTerms | None, new: PoolTerms, changed_at: int) -> None:
+        """Bring them under terms that hold since `changed_at`; afresh if the old are not known."""
+        if old is not None:
+            self.pool = adopt(old, self.pool, new, changed_at)
+        else:
+            self.pool = fresh(new, self.pool.at)
+        self.version = new.version
+
+
+class UnreadableBalances(Exception):
+    """Another version of the rule left them; the text says which format they are in."""
+
+
+class _Header(msgspec.Struct):
+    """What is read of balances that cannot be read."""
+
+    format: int = 0
 
 
 _DECODER = msgspec.json.Decoder(Balances)
+_HEADER = msgspec.json.Decoder(_Header)
+
+
+def fresh_balances(terms: PoolTerms, now: int, lapsed_through: int | None = None) -> Balances:
+    """The balances of a pool nobody has called yet."""
+    return Balances(
+        version=0,
+        pool=fresh(terms, now),
+        minute=OpenMinute(minute_of(now)),
+        lapsed_through=now if lapsed_through is None else lapsed_through,
+        next_lapse=now,
+    )
 
 
 def decode_balances(document: bytes) -> Balances:
-    """The balances in a stored document."""
-    return _DECODER.decode(document)
+    """The balances in a stored document.
+
+    Raises UnreadableBalances, or LedgerUnavailable when a newer version of this program wrote
+    them: while both run, the older one must not replace what the newer one knows.
+    """
+    try:
+        balances = _DECODER.decode(document)
+    except msgspec.DecodeError as error:
+        raise _unreadable(document, str(error)) from None
+    if balances.format != FORMAT:
+        raise _unreadable(document, "")
+    return balances
+
+
+def restore_balances(document: bytes, terms: PoolTerms, now: int) -> Balances:
+    """The balances in a stored document; afresh, all full, when they cannot be read."""
+    try:
+        return decode_balances(document)
+    except UnreadableBalances as error:
+        logger.warning("The balances of pool %r start afresh: %s", terms.slug, error)
+        # Leases of before that ended meanwhile are still to be found.
+        return fresh_balances(terms, now, lapsed_through=0)
+
+
+def _unreadable(document: bytes, fault: str) -> Exception:
+    try:
+        found = _HEADER.decode(document).format
+    except msgspec.DecodeError:
+        found = 0
+    said = f"They are in format {found}, not {FORMAT}. {fault}".strip()
+    if found > FORMAT:
+        logger.error("A newer version of the budget left the balances. %s", said)
+        return LedgerUnavailable("A newer version of the budget keeps this pool's balances.")
+    return UnreadableBalances(said)

@@ -9,7 +9,6 @@ from budget.ledger.operations import Admission
 from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall
 from budget.ledger.tally import OpenMinute, allowance
 from budget.providers import Tokens, counted
-from budget.rule.pool import fresh
 from budget.rule.terms import PoolTerms
 
 IDEMPOTENCY_SPAN = 86_400_000_000
@@ -66,17 +65,6 @@ class Batch:
         if minute.classes:
             self.changes.closed = ClosedMinute(minute.start, allowance(self.terms), minute.classes)
         self.balances.minute = OpenMinute(start)
-
-
-def fresh_balances(terms: PoolTerms, now: int) -> Balances:
-    """The balances of a pool nobody has called yet."""
-    return Balances(
-        version=0,
-        pool=fresh(terms, now),
-        minute=OpenMinute(minute_of(now)),
-        lapsed_through=now,
-        next_lapse=now,
-    )
 
 
 def amounts(terms: PoolTerms, tokens: Tokens) -> dict[str, int]:

@@ -5,6 +5,7 @@ unit, for the units of the pool's limits, as the pool's provider counts them.
 """
 
 from datetime import datetime
+from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
@@ -15,10 +16,12 @@ from budget.ledger.errors import Implausible
 MAX_TOKENS = 1_000_000_000
 MAX_TAGS = 20
 MAX_TEXT = 200
-"""Characters in a source, a tag's name or a tag's value."""
+"""Characters in a source or a tag's value."""
+MAX_TAG_NAME = 50
 MAX_KEY = 255
 """Characters in an idempotency key."""
 MAX_EXTENSION_MS = 86_400_000
+MAX_DEADLINE_MS = 604_800_000
 
 Outcome = Literal["succeeded", "failed", "cancelled", "rate_limited"]
 
@@ -53,8 +56,14 @@ class AdmissionRequest(msgspec.Struct, kw_only=True):
     source: str = ""
     tags: dict[str, str] = {}
     idempotency_key: str | None = None
-    fingerprint: str = ""
-    """Digest of what was asked, to tell a repetition from a reused key."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of everything but the key, to tell a repetition from a reused key."""
+        content = [
+            getattr(self, name) for name in self.__struct_fields__ if name != "idempotency_key"
+        ]
+        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 class Admission(msgspec.Struct, kw_only=True):
@@ -103,6 +112,10 @@ class Admit(msgspec.Struct, kw_only=True, eq=False):
     id: UUID
     request: AdmissionRequest
     caller: Caller = IN_PROCESS
+    fingerprint: str = ""
+    """The request's, if it has an idempotency key."""
+    moved: UUID | None = None
+    """Where an earlier refusal of the call moved in a transaction of unknown fate."""
 
 
 class Settle(msgspec.Struct, kw_only=True, eq=False):
@@ -115,7 +128,9 @@ class Settle(msgspec.Struct, kw_only=True, eq=False):
     cached_input_tokens: int = 0
     key_prefix: str = ""
     forget_key: bool = False
-    """Free the call's idempotency key: nobody heard of its admission."""
+    """Nobody heard of the call's admission: free its idempotency key, too."""
+    curbed: bool = False
+    """Settle at the most the call could have used rather than refuse to settle."""
 
 
 class Renew(msgspec.Struct, kw_only=True, eq=False):
@@ -134,37 +149,51 @@ Answer = Admission | Settled | Renewed
 
 def check_request(request: AdmissionRequest) -> None:
     """Refuses, with Implausible, what no call can mean and no database could store."""
+    check_text("pool", request.pool)
+    if request.workload_class is not None:
+        check_text("workload_class", request.workload_class)
     check_tokens("input_tokens", request.input_tokens)
     check_tokens("output_tokens", request.output_tokens)
-    if request.deadline_ms is not None and request.deadline_ms < 1:
-        raise Implausible("deadline_ms", "must be at least 1.")
+    if request.deadline_ms is not None:
+        check_whole("deadline_ms", request.deadline_ms, 1, MAX_DEADLINE_MS)
     check_text("source", request.source)
     if request.idempotency_key is not None:
-        check_text("idempotency_key", request.idempotency_key, MAX_KEY)
+        check_text("idempotency_key", request.idempotency_key, MAX_KEY, shortest=1)
     if request.tags:
-        if len(request.tags) > MAX_TAGS:
-            raise Implausible("tags", f"has more than {MAX_TAGS} entries.")
-        for name, value in request.tags.items():
-            check_text("tags", name)
-            check_text("tags", value)
+        _check_tags(request.tags)
 
 
 def check_tokens(field: str, amount: int) -> None:
     """Refuses anything but a whole number of tokens that a provider could count."""
-    if type(amount) is not int:
+    check_whole(field, amount, 0, MAX_TOKENS)
+
+
+def check_whole(field: str, number: int, least: int, most: int) -> None:
+    """Refuses anything but a whole number within bounds."""
+    if type(number) is not int:
         raise Implausible(field, "must be a whole number.")
-    if not 0 <= amount <= MAX_TOKENS:
-        raise Implausible(field, f"must lie between 0 and {MAX_TOKENS}.")
+    if not least <= number <= most:
+        raise Implausible(field, f"must lie between {least} and {most}.")
 
 
-def check_text(field: str, text: str, longest: int = MAX_TEXT) -> None:
-    """Refuses text that is too long or that PostgreSQL cannot store."""
+def check_text(field: str, text: str, longest: int = MAX_TEXT, shortest: int = 0) -> None:
+    """Refuses text that is too long or too short, or that PostgreSQL cannot store."""
     if type(text) is not str:
         raise Implausible(field, "must be text.")
-    if len(text) > longest:
-        raise Implausible(field, f"is longer than {longest} characters.")
+    if not shortest <= len(text) <= longest:
+        raise Implausible(field, f"must have {shortest} to {longest} characters.")
     if not text.isascii() or not text.isprintable():
         _check_storable(field, text)
+
+
+def _check_tags(tags: dict[str, str]) -> None:
+    if not isinstance(tags, dict):
+        raise Implausible("tags", "must be a dictionary.")
+    if len(tags) > MAX_TAGS:
+        raise Implausible("tags", f"has more than {MAX_TAGS} entries.")
+    for name, value in tags.items():
+        check_text("tags", name, MAX_TAG_NAME, shortest=1)
+        check_text("tags", value)
 
 
 def _check_storable(field: str, text: str) -> None:

@@ -1,9 +1,10 @@
 """Rows of the ledger's tables, as a transaction reads and writes them.
 
 Moments are microseconds since the epoch. Written rows travel as one JSON document per
-table, so a field's name is the name of its column in `budget.ledger.store`.
+table, so a field's name is the name of its column in `budget.ledger.queries`.
 """
 
+import logging
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,11 +15,13 @@ from budget.rule.decision import Charge, Standing
 from budget.rule.pool import Settlement
 from budget.rule.terms import PoolTerms
 
+logger = logging.getLogger(__name__)
+
 _CHARGES = msgspec.json.Decoder(list[Charge])
 
 
 class StoredCall(msgspec.Struct):
-    """What a transaction reads of a call; fields in the order of `store.CALL_COLUMNS`."""
+    """What a transaction reads of a call; fields in the order of `queries.CALL_COLUMNS`."""
 
     id: UUID
     key_prefix: str
@@ -39,6 +42,8 @@ class StoredCall(msgspec.Struct):
     charges_json: str
     lease_expires: int | None
     lapsed: bool
+    heard: bool
+    """Whether its decision was told more than once."""
     outcome: str
     used_input_tokens: int | None
     used_output_tokens: int | None
@@ -48,8 +53,12 @@ class StoredCall(msgspec.Struct):
 
     @property
     def charges(self) -> list[Charge]:
-        """What each limit was charged."""
-        return _CHARGES.decode(self.charges_json)
+        """What each limit was charged; nothing if another version of the rule wrote it."""
+        try:
+            return _CHARGES.decode(self.charges_json)
+        except msgspec.ValidationError as error:
+            logger.warning("The charges of call %s are in another format: %s", self.id, error)
+            return []
 
     @property
     def settlement(self) -> Settlement:
@@ -85,7 +94,6 @@ class DecidedCall(msgspec.Struct, kw_only=True):
     arithmetic: list[Standing]
     charges: list[Charge]
     lease_expires: int | None
-    retried_as: UUID | None = None
 
 
 class SettledCall(msgspec.Struct, kw_only=True):
@@ -147,6 +155,8 @@ class Changes(msgspec.Struct):
     retried: list[RetriedCall] = []
     forgotten: list[UUID] = []
     """Calls whose idempotency key is too old to count."""
+    heard: list[UUID] = []
+    """Admitted calls whose decision was told once more."""
     lapsed: list[UUID] = []
     """Calls whose lease ended without a settlement."""
     closed: ClosedMinute | None = None

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import psycopg
 
-from budget.ledger import store
+from budget.ledger import queries, store
 from budget.ledger.admitting import admit
-from budget.ledger.balances import Balances, decode_balances
-from budget.ledger.batch import Batch, Key, fresh_balances
+from budget.ledger.balances import Balances, fresh_balances, restore_balances
+from budget.ledger.batch import Batch, Key
 from budget.ledger.clock import minute_of
 from budget.ledger.connection import connect
 from budget.ledger.errors import BudgetError, UnknownCall, UnknownPool
@@ -18,7 +18,6 @@ from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, settle
 from budget.ledger.submission import Submission
 from budget.ledger.terms import Policy, load_policy, load_revision
-from budget.rule.adopt import adopt
 from budget.rule.pool import advance
 from budget.rule.terms import PoolTerms
 
@@ -53,7 +52,7 @@ class Session:
         self._batches += 1
         with connection.pipeline() as pipeline:
             if self._batches % REPLAN_EVERY == 0:
-                connection.execute(store.FORGET_PLANS)
+                connection.execute(queries.FORGET_PLANS)
             reading = store.lock_and_read(
                 connection,
                 pipeline,
@@ -120,14 +119,18 @@ class Session:
         terms_before = None if self._policy is None else self._policy.terms
         policy = self._current_policy(connection, pipeline, reading)
         terms = policy.terms
-        seq, balances = 1, fresh_balances(terms, reading.clock)
-        if reading.state is not None:
-            seq, balances = reading.state.seq + 1, decode_balances(reading.state.document)
+        seq, now = 1, reading.clock
+        if reading.state is None:
+            balances = fresh_balances(terms, now)
+        else:
+            # Even if the clock was set back, the moments of batches tell them apart.
+            seq, now = reading.state.seq + 1, max(now, reading.state.at + 1)
+            balances = restore_balances(reading.state.document, terms, now)
         revision = None
         if balances.version != terms.version:
             revision = NewRevision(terms, policy.changed_at)
             self._adopt(connection, pipeline, balances, policy, terms_before)
-        advance(terms, balances.pool, reading.clock)
+        advance(terms, balances.pool, now)
         batch = Batch(self.pool_id, seq, terms, balances, reading.calls)
         batch.changes.revision = revision
         batch.close_minute()
@@ -161,9 +164,7 @@ class Session:
         if old is None or old.version != balances.version:
             old = load_revision(connection.cursor(), self.pool_id, balances.version)
             pipeline.sync()
-        if old is not None:
-            balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
-        balances.version = policy.terms.version
+        balances.carry(old, policy.terms, policy.changed_at)
 
 
 def _new_state(batch: Batch, before: store.Known | None) -> store.NewState | None:
@@ -197,11 +198,16 @@ def _unknown_to(operation: Operation) -> BudgetError:
 
 def _ids(submissions: Sequence[Submission]) -> list[UUID]:
     """Calls to look up: those to end or extend, and those that may be decided already."""
-    return [
-        submission.operation.id
-        for submission in submissions
-        if submission.attempted is not None or not isinstance(submission.operation, Admit)
-    ]
+    ids = []
+    for submission in submissions:
+        operation = submission.operation
+        if not isinstance(operation, Admit):
+            ids.append(operation.id)
+        elif submission.attempted is not None:
+            ids.append(operation.id)
+            if operation.moved is not None:
+                ids.append(operation.moved)
+    return ids
 
 
 def _keys(submissions: Sequence[Submission]) -> set[Key]:

@@ -1,6 +1,9 @@
 """Ends or extends a call's lease within a batch."""
 
+import logging
 from collections.abc import Iterable
+
+from msgspec import structs
 
 from budget.ledger.batch import Batch, amounts, units
 from budget.ledger.clock import MILLISECOND, moment
@@ -12,10 +15,16 @@ from budget.rule.pool import Settlement, release
 from budget.rule.pool import settle as settle_charges
 from budget.rule.terms import PoolTerms
 
+logger = logging.getLogger(__name__)
+
 
 def settle(batch: Batch, operation: Settle) -> Settled:
     """Replace a call's estimate by what it used, once; the same body again changes nothing."""
     call = _find(batch, operation)
+    if operation.forget_key and call.heard:
+        raise AlreadySettled("Another caller heard of the admission.")
+    if operation.curbed:
+        operation = _curb(batch.terms, call, operation)
     if call.state == "settled":
         return _settled_before(batch, call, operation)
     _check_plausible(batch.terms, call, operation)
@@ -81,14 +90,42 @@ def _find(batch: Batch, operation: Settle | Renew) -> StoredCall:
 def _check_plausible(terms: PoolTerms, call: StoredCall, operation: Settle) -> None:
     if operation.cached_input_tokens > operation.input_tokens:
         raise Implausible("cached_input_tokens", "is more than all input tokens.")
-    c = terms.class_index.get(call.workload_class)
-    largest = max(2 * call.tokens, 0 if c is None else terms.classes[c].max_call_tokens)
+    largest = _most_plausible(terms, call)
     if operation.input_tokens > largest:
         raise Implausible("input_tokens", f"is more than the call could have used: {largest}.")
     if operation.input_tokens + operation.output_tokens > largest:
         raise Implausible(
             "output_tokens", f"is more, with the input, than the call could have used: {largest}."
         )
+
+
+def _curb(terms: PoolTerms, call: StoredCall, operation: Settle) -> Settle:
+    """The settlement, at no more than the call could have used."""
+    largest = _most_plausible(terms, call)
+    used = min(operation.input_tokens, largest)
+    curbed = structs.replace(
+        operation,
+        input_tokens=used,
+        output_tokens=min(operation.output_tokens, largest - used),
+        cached_input_tokens=min(operation.cached_input_tokens, used),
+    )
+    if structs.astuple(curbed) != structs.astuple(operation):
+        logger.warning(
+            "Call %s cannot have used %s + %s tokens, %s of them cached: settled at %s + %s.",
+            call.id,
+            operation.input_tokens,
+            operation.output_tokens,
+            operation.cached_input_tokens,
+            curbed.input_tokens,
+            curbed.output_tokens,
+        )
+    return curbed
+
+
+def _most_plausible(terms: PoolTerms, call: StoredCall) -> int:
+    """The most tokens, input plus output, that a call can be believed to have used."""
+    c = terms.class_index.get(call.workload_class)
+    return max(2 * call.tokens, 0 if c is None else terms.classes[c].max_call_tokens)
 
 
 def _used(batch: Batch, operation: Settle) -> dict[str, int] | None:

@@ -2,7 +2,7 @@
 
 from threading import Lock
 
-from budget.ledger.errors import LedgerUnavailable
+from budget.ledger.errors import BudgetError, LedgerUnavailable
 from budget.ledger.operations import Answer, Operation
 
 
@@ -19,7 +19,7 @@ class Submission:
         self.operation = operation
         self.attempted: int | None = None
         """The sequence number of a transaction of unknown fate that included it."""
-        self._answer: Answer | Exception | None = None
+        self._answer: Answer | BudgetError | None = None
         self._claim = Lock()
         self._done = Lock()
         self._done.acquire()
@@ -35,7 +35,7 @@ class Submission:
         assert self._answer is not None, "answered before it is released"
         return self._answer
 
-    def deliver(self, answer: Answer | Exception) -> bool:
+    def deliver(self, answer: Answer | BudgetError) -> bool:
         """Hand the answer over; False if the caller has given up."""
         if not self._claim.acquire(blocking=False):
             return False

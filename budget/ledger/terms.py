@@ -1,5 +1,6 @@
 """A pool's policy, read from its tables in one snapshot."""
 
+import logging
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -8,6 +9,8 @@ from budget.models.pool import Limit, Pool
 from budget.models.terms import pool_terms
 from budget.models.workload import Reservation, WorkloadClass
 from budget.rule.terms import PoolTerms
+
+logger = logging.getLogger(__name__)
 
 # One statement, hence one snapshot: the version always names the rows read with it.
 POLICY = """
@@ -51,10 +54,14 @@ def load_policy(cursor: Cursor, pool_id: int) -> Policy | None:
 
 
 def load_revision(cursor: Cursor, pool_id: int, version: int) -> PoolTerms | None:
-    """The policy as it was at a version the ledger met."""
+    """The policy as it was at a version the ledger met; None if it is not known."""
     cursor.execute(REVISION, (pool_id, version))
     row = cursor.fetchone()
-    return msgspec.json.decode(row[0], type=PoolTerms) if row else None
+    try:
+        return msgspec.json.decode(row[0], type=PoolTerms) if row else None
+    except msgspec.ValidationError as error:
+        logger.warning("Version %s of pool %s is in another format: %s", version, pool_id, error)
+        return None
 
 
 def _terms(

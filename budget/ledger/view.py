@@ -5,13 +5,11 @@ from typing import Any, NamedTuple
 from django.db import connections
 from django.db.backends.utils import CursorWrapper
 
-from budget.ledger import store
-from budget.ledger.balances import Balances, decode_balances
-from budget.ledger.batch import fresh_balances
+from budget.ledger import queries, store
+from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.errors import UnknownPool
 from budget.ledger.rows import StoredCall
 from budget.ledger.terms import load_policy, load_revision
-from budget.rule.adopt import adopt
 from budget.rule.floors import effective_floors
 from budget.rule.limits import Level
 from budget.rule.pool import advance, release
@@ -30,7 +28,7 @@ class View(NamedTuple):
 def look(pool_id: int) -> View:
     """The pool now. Changes nothing and waits for nobody. Raises UnknownPool."""
     with connections["default"].cursor() as cursor:
-        cursor.execute(store.READ, {"pool": pool_id, "seq": None, "at": None})
+        cursor.execute(queries.READ, {"pool": pool_id, "seq": None, "at": None})
         clock, _, seq, _, document = cursor.fetchone()
         # Read after the state, so the policy is never older than what the state was left under.
         policy = load_policy(cursor, pool_id)
@@ -38,11 +36,10 @@ def look(pool_id: int) -> View:
             raise UnknownPool("The pool is gone.")
         if seq is None:
             return View(policy.terms, fresh_balances(policy.terms, clock))
-        balances = decode_balances(document)
+        balances = restore_balances(document, policy.terms, clock)
         if balances.version != policy.terms.version:
             old = load_revision(cursor, pool_id, balances.version)
-            if old is not None:
-                balances.pool = adopt(old, balances.pool, policy.terms, policy.changed_at)
+            balances.carry(old, policy.terms, policy.changed_at)
         advance(policy.terms, balances.pool, clock)
         if clock >= balances.next_lapse:
             _release_ended(cursor, pool_id, policy.terms, balances)
@@ -54,7 +51,7 @@ def _release_ended(
 ) -> None:
     """Take out of the gauges what the next batch will: leases that have ended meanwhile."""
     bounds = {"after": balances.lapsed_through, "to": balances.pool.at, "most": store.MOST_LAPSES}
-    cursor.execute(store.LAPSED, {"pool": pool_id, **bounds})
+    cursor.execute(queries.LAPSED, {"pool": pool_id, **bounds})
     for row in cursor.fetchall():
         call = StoredCall(*row)
         release(terms, balances.pool, call.workload_class, call.charges)
@@ -99,7 +96,7 @@ def _limit(terms: PoolTerms, split: Split, level: Level) -> dict[str, Any]:
 def _class(terms: PoolTerms, member: ClassTerms) -> dict[str, Any]:
     return {
         "paused": member.paused,
-        "state": "paused" if member.paused or terms.paused else "open",
+        "state": "green",
         "depth": 0,
         "oldest_wait_seconds": None,
         "expected_wait_seconds": None,

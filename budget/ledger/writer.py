@@ -118,7 +118,7 @@ class Writer:
     def _process(self, batch: list[Submission]) -> None:
         """Decide a batch, again and again until the database lets it or nobody waits."""
         pause = FIRST_PAUSE
-        while batch := [s for s in batch if s.attempted is not None or not s.abandoned]:
+        while batch := [s for s in batch if _still_wanted(s)]:
             try:
                 started = time.perf_counter()
                 answers = self._session.decide(batch)
@@ -128,6 +128,8 @@ class Writer:
                 if self._session.recover():
                     for submission in batch:
                         submission.attempted = None
+                if isinstance(error, LedgerUnavailable):
+                    return self._refuse(batch, error)
                 if not isinstance(error, psycopg.Error) or isinstance(error, POISON):
                     return self._isolate(batch, error)
                 if pause > FIRST_PAUSE:
@@ -139,6 +141,11 @@ class Writer:
             else:
                 return self._deliver(batch, answers)
         return None
+
+    def _refuse(self, batch: list[Submission], error: LedgerUnavailable) -> None:
+        """Turn away a whole batch: whatever is wrong is no operation's fault."""
+        for submission in batch:
+            submission.deliver(error)
 
     def _isolate(self, batch: list[Submission], error: Exception) -> None:
         """Halve a batch that cannot be written until the culprit is alone, and refuse it."""
@@ -162,10 +169,20 @@ class Writer:
                 self._unheard.append(Submission(cancelled))
 
 
-def _refusal(error: Exception) -> Exception:
+def _still_wanted(submission: Submission) -> bool:
+    """Whether to go on with it: its caller waits, or did before a transaction of unknown fate.
+
+    A settlement is made even if its caller has given up, lest what the call used be lost.
+    """
+    return (
+        submission.attempted is not None
+        or not submission.abandoned
+        or isinstance(submission.operation, Settle)
+    )
+
+
+def _refusal(error: Exception) -> BudgetError:
     """What the caller of an operation that cannot be decided is told."""
     if isinstance(error, psycopg.DataError | UnicodeError):
         return Implausible("request", "holds something the database cannot store.")
-    if isinstance(error, psycopg.Error):
-        return LedgerUnavailable("The ledger cannot write.")
-    return error
+    return LedgerUnavailable("The ledger cannot decide this now.")

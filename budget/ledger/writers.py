@@ -3,6 +3,7 @@
 import atexit
 import os
 import threading
+import time
 
 from budget import conf
 from budget.ledger.operations import Answer, Operation
@@ -20,9 +21,14 @@ def submit(pool_id: int, operation: Operation) -> Submission:
     return _writer(pool_id).submit(operation)
 
 
-def answer_of(submission: Submission) -> Answer:
+def patience() -> float:
+    """Until when a caller that comes now waits, by the clock of `time.monotonic`."""
+    return time.monotonic() + conf.ledger_wait_seconds()
+
+
+def answer_of(submission: Submission, until: float) -> Answer:
     """Wait for an answer. Raises what it was refused with, or LedgerUnavailable."""
-    return submission.wait(conf.ledger_wait_seconds())
+    return submission.wait(max(0.0, until - time.monotonic()))
 
 
 def stop_writers() -> None:

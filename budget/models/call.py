@@ -47,7 +47,8 @@ class Call(models.Model):
     detail = models.TextField(default="")
     """The refusal in words."""
     retried_as = models.UUIDField(null=True)
-    """Set on an earlier refusal of a call that was offered again: the id both share."""
+    """The id that all decisions on a call share, once it was offered again. Only the newest
+    decision is stored under it, and it has this set if it was told more than once."""
     arithmetic = models.JSONField(default=list)
     """Per touched limit the numbers of the decision: see `budget.rule.decision.Standing`."""
     charges = models.JSONField(default=list)

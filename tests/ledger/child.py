@@ -64,15 +64,23 @@ def settle(call_id: str, tokens: str) -> Any:
     return services.settle(UUID(call_id), "succeeded", int(tokens)).refunded
 
 
-def hold_lock(pool_id: str) -> None:
-    """Hold a pool's lock as a writer does, until further notice."""
-    from budget.ledger.connection import connect
-    from budget.ledger.store import lock_and_read
+def admit_slowly() -> Any:
+    """Admit a call, waiting for a word with the lock held and everything decided."""
+    from django.conf import settings
 
-    connection = connect()
-    with connection.pipeline() as pipeline:
-        lock_and_read(connection, pipeline, int(pool_id), None)
+    from budget.ledger import store
+    from tests.ledger.pools import admit
+
+    write = store.write_and_commit
+
+    def wait_and_write(*args: Any) -> None:
+        store.write_and_commit = write
         _ready()
+        write(*args)
+
+    store.write_and_commit = wait_and_write
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 60
+    return admit().admitted
 
 
 def fork() -> Any:

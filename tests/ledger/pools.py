@@ -8,7 +8,9 @@ from uuid import UUID
 from django.db import connections, transaction
 
 from budget import services
-from budget.ledger.operations import Admission, AdmissionRequest
+from budget.ledger.ids import new_id
+from budget.ledger.operations import Admission, AdmissionRequest, Admit
+from budget.ledger.submission import Submission
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 
 T = TypeVar("T")
@@ -70,6 +72,12 @@ def request(workload_class: str | None = "adjuster", tokens: int = 1000, **field
 def admit(workload_class: str | None = "adjuster", tokens: int = 1000, **fields: Any) -> Admission:
     """Ask for a call of that many input tokens on the claims pool."""
     return services.admit(request(workload_class, tokens, **fields))
+
+
+def submission(pool_id: int, wanted: AdmissionRequest) -> Submission:
+    """A request on its way to the ledger, as `services` sends it."""
+    fingerprint = wanted.fingerprint if wanted.idempotency_key else ""
+    return Submission(Admit(id=new_id(pool_id), request=wanted, fingerprint=fingerprint))
 
 
 def settle(call_id: UUID, tokens: int) -> None:

@@ -1,5 +1,10 @@
-"""What the ledger survives: nothing is charged twice, nothing is forgotten, it goes on."""
+"""What the ledger survives.
 
+Invariant 5: every submission ends in exactly one outcome. Invariant 11: a lost commit reply, a
+killed writer or a repeated operation never charges twice or forgets.
+"""
+
+import json
 import logging
 import os
 import signal
@@ -13,17 +18,28 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from budget import services
-from budget.ledger.errors import Implausible, LedgerUnavailable
-from budget.ledger.ids import new_id
-from budget.ledger.operations import Admit
-from budget.ledger.store import READ
-from budget.ledger.writers import answer_of, stop_writers, submit
-from budget.models import Call, Limit, PolicyRevision, Pool, PoolLock
+from budget.ledger import pools, queries
+from budget.ledger.balances import decode_balances
+from budget.ledger.errors import AlreadySettled, Implausible, LedgerUnavailable
+from budget.ledger.operations import Settle
+from budget.ledger.session import Session
+from budget.ledger.store import MOST_LAPSES
+from budget.ledger.submission import Submission
+from budget.ledger.writers import answer_of, patience, stop_writers, submit
+from budget.models import Call, Limit, PolicyRevision, Pool, PoolLock, PoolState, WorkloadClass
 from tests.ledger.child import Child
-from tests.ledger.pools import admit, available, make_pool, request, settle, together
+from tests.ledger.pools import (
+    admit,
+    available,
+    make_pool,
+    request,
+    settle,
+    submission,
+    together,
+)
 from tests.ledger.proxy import Proxy
 
 pytestmark = pytest.mark.usefixtures("classes", "_quiet")
@@ -168,14 +184,14 @@ def test_a_deadlock(pool: Pool) -> None:
 
 
 def test_a_poisoned_operation_is_refused_alone(pool: Pool) -> None:
-    good = [Admit(id=new_id(pool.pk), request=request()) for _ in range(7)]
-    bad = Admit(id=new_id(pool.pk), request=request(source="a\0b"))
+    good = [submission(pool.pk, request()).operation for _ in range(7)]
+    bad = submission(pool.pk, request(source="a\0b")).operation
     with lock_held(pool):
         submissions = [submit(pool.pk, one) for one in (*good[:3], bad, *good[3:])]
     poisoned = submissions.pop(3)
-    assert all(answer_of(submission).admitted for submission in submissions)
+    assert all(answer_of(one, patience()).admitted for one in submissions)
     with pytest.raises(Implausible):
-        answer_of(poisoned)
+        answer_of(poisoned, patience())
     assert available() == 93_000
 
 
@@ -187,11 +203,86 @@ def test_a_caller_that_gave_up_is_not_charged(pool: Pool, settings: Any) -> None
         with pytest.raises(LedgerUnavailable):
             admit(tokens=7000)
     settings.BUDGET_LEDGER_WAIT_SECONDS = 5
-    assert admit(tokens=1000, idempotency_key="again").admitted
+    assert admit(tokens=5000, idempotency_key="again").admitted
+    assert eventually(lambda: available() == 95_000)
+    states = list(Call.objects.values_list("input_tokens", "state", "outcome"))
+    assert states.count((5000, "open", "")) == 1
+    assert set(states) <= {(5000, "open", ""), (5000, "settled", "cancelled")}
+
+
+def test_a_batch_whose_caller_gave_up_is_not_charged_and_waited_for_once(
+    pool: Pool, settings: Any
+) -> None:
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.2
+    with lock_held(pool):
+        began = time.monotonic()
+        answers = services.admit_many([request() for _ in range(20)])
+        assert time.monotonic() - began < 1
+    assert {type(answer) for answer in answers} == {LedgerUnavailable}
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 5
+    assert admit().admitted
     assert eventually(lambda: available() == 99_000)
-    states = Call.objects.values_list("input_tokens", "state", "outcome")
-    assert (1000, "open", "") in states
-    assert set(states) <= {(1000, "open", ""), (5000, "settled", "cancelled")}
+    assert Call.objects.filter(state="open").count() == 1
+
+
+def test_a_settlement_whose_caller_gave_up_is_made(pool: Pool, settings: Any) -> None:
+    call = admit()
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.2
+    with lock_held(pool), pytest.raises(LedgerUnavailable):
+        settle(call.id, 400)
+    assert eventually(lambda: available() == 99_600)
+
+
+def test_a_database_that_does_not_know_the_pool_for_want_of_an_answer(pool: Pool) -> None:
+    def fail(*_: Any) -> None:
+        raise OperationalError
+
+    pools.forget("claims")
+    with connection.execute_wrapper(fail), pytest.raises(LedgerUnavailable):
+        admit()
+    with connection.execute_wrapper(fail):
+        answers = services.admit_many([request(), request()])
+    assert {type(answer) for answer in answers} == {LedgerUnavailable}
+    assert not Call.objects.exists()
+
+
+def test_a_call_made_by_another_writer_under_the_number_of_ours(pool: Pool) -> None:
+    admit()
+    ours = submission(pool.pk, request(idempotency_key="a"))
+    ours.attempted = PoolState.objects.latest("seq").seq + 1
+    theirs = admit(idempotency_key="a")
+    assert Call.objects.get(pk=theirs.id).seq == ours.attempted
+    (answer,) = decide(pool, ours)
+    assert (answer.id, answer.replayed) == (theirs.id, True)
+
+
+def test_a_lost_reply_to_a_decision_anew(pool: Pool) -> None:
+    blocking = admit(tokens=100_000)
+    shed = admit(idempotency_key="a")
+    services.cancel(blocking.id)
+    ours = submission(pool.pk, request(idempotency_key="a"))
+    decide(pool, ours)
+    (again,) = decide(pool, ours)
+    assert (again.id, again.admitted, again.replayed) == (shed.id, True, False)
+    assert Call.objects.filter(retried_as=shed.id).count() == 1
+    assert available() == 99_000
+
+
+def test_a_call_that_was_replayed_outlives_a_caller_that_gave_up(pool: Pool) -> None:
+    call = admit(idempotency_key="a")
+    assert admit(idempotency_key="a").replayed
+    given_up = Settle(id=call.id, outcome="cancelled", forget_key=True)
+    with pytest.raises(AlreadySettled):
+        answer_of(submit(pool.pk, given_up), patience())
+    assert (Call.objects.get().state, available()) == ("open", 99_000)
+
+
+def decide(pool: Pool, *submissions: Submission) -> list[Any]:
+    """The answers of a writer of its own, which may forget them."""
+    session = Session(pool.pk)
+    answers = session.decide(submissions)
+    session.close()
+    return answers
 
 
 def test_too_many_waiting_callers_are_turned_away(pool: Pool, settings: Any) -> None:
@@ -202,14 +293,18 @@ def test_too_many_waiting_callers_are_turned_away(pool: Pool, settings: Any) -> 
 
 @pytest.mark.processes
 def test_a_stopped_process_that_holds_the_lock(pool: Pool) -> None:
-    child = Child(connection.settings_dict["NAME"], "hold_lock", pool.pk)
+    child = Child(connection.settings_dict["NAME"], "admit_slowly")
     try:
         assert child.hear() == "ready"
         os.kill(child.process.pid, signal.SIGSTOP)
         assert admit().admitted
+        assert (Call.objects.count(), available()) == (1, 99_000)
         os.kill(child.process.pid, signal.SIGCONT)
+        child.go()
+        assert child.hear() is True
     finally:
         child.end()
+    assert (Call.objects.filter(state="open").count(), available()) == (2, 98_000)
 
 
 @pytest.mark.processes
@@ -239,25 +334,44 @@ def test_a_restart_of_the_server() -> None:
 
 
 def test_an_old_snapshot_elsewhere_does_not_make_reading_dearer(pool: Pool) -> None:
+    WorkloadClass.objects.update(max_call_seconds=1)
     with bystander() as other:
         other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         other.execute("SELECT count(*) FROM budget_poolstate").fetchone()
-        for _ in range(20):
-            admit(tokens=1)
+        come_and_go(20)
         before = blocks_read(pool)
-        for _ in range(300):
-            admit(tokens=1)
-        assert blocks_read(pool) <= before + 5
+        come_and_go(300)
+        for query, blocks in blocks_read(pool).items():
+            assert blocks <= before[query] + 5, query
 
 
-def blocks_read(pool: Pool) -> int:
-    """How many blocks the ledger's read touches."""
+def come_and_go(count: int) -> None:
+    """Calls with keys that are settled, and one more after their leases would have ended."""
+    for n in range(count):
+        settle(admit(tokens=1, idempotency_key=f"{count}/{n}").id, 1)
+    time.sleep(1.1)
+    admit(tokens=1)
+
+
+def blocks_read(pool: Pool) -> dict[str, int]:
+    """How many blocks each of the ledger's look-ups touches."""
+    newest = decode_balances(bytes(PoolState.objects.latest("seq").state))
+    key = [{"key_prefix": "", "idempotency_key": "20/7"}]
+    span = {"pool": pool.pk, "after": newest.lapsed_through, "to": newest.pool.at + 1_000_000}
+    looked_up: dict[str, Any] = {
+        queries.READ: {"pool": pool.pk, "seq": None, "at": None},
+        queries.CALLS_BY_KEY: (json.dumps(key), pool.pk),
+        queries.LAPSED: {**span, "most": MOST_LAPSES},
+    }
+    found = {}
     with bystander() as other:
-        other.execute("SET enable_seqscan = off")
-        query = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {READ}"
-        plan = other.execute(query, {"pool": pool.pk, "seq": None, "at": None}).fetchone()[0]
-    top = plan[0]["Plan"]
-    return int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])
+        for setting in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin"):
+            other.execute(f"SET {setting} = off")
+        for query, params in looked_up.items():
+            explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}"
+            top = other.execute(explain, params).fetchone()[0][0]["Plan"]
+            found[query] = int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])
+    return found
 
 
 def test_an_uncommitted_policy_edit_neither_blocks_nor_counts(pool: Pool) -> None:
@@ -297,10 +411,11 @@ def test_a_lost_lock_row_comes_back(pool: Pool) -> None:
     assert available() == 98_000
 
 
-def test_many_callers_at_once_are_all_answered(pool: Pool) -> None:
+def test_many_callers_at_once_are_all_answered_once(pool: Pool) -> None:
     decided = together(32, lambda: [admit(tokens=100).admitted for _ in range(40)])
     flat = [admitted for one in decided for admitted in one]
     assert (len(flat), sum(flat)) == (1280, 1000)
+    assert Call.objects.count() == 1280
     assert available() == 0
 
 

@@ -1,16 +1,18 @@
 """`services.admission`: a call admitted for the length of a block."""
 
 import logging
+from typing import Any
 
 import pytest
 
 from budget import services
-from budget.ledger.errors import Implausible, Shed
 from budget.models import Call, WorkloadClass
-from tests.ledger.pools import available, make_pool
+from budget.services import Implausible, Shed
+from tests.ledger.pools import available, make_pool, request
 
 pytestmark = pytest.mark.usefixtures("classes")
 
+SLOT = {"unit": "requests", "algorithm": "gauge", "amount": 1}
 WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 10_000}
 
 
@@ -78,13 +80,50 @@ def test_numbers_that_cannot_be_are_refused_when_recorded() -> None:
     assert available() == 9950
 
 
-def test_a_settlement_that_fails_does_not_take_the_answer_away(
+@pytest.mark.parametrize(
+    ("recorded", "settled"),
+    [
+        ((5000, 0, 0), (1000, 0, 0)),
+        ((600, 5000, 100), (600, 400, 100)),
+        ((600, 0, 700), (600, 0, 600)),
+    ],
+)
+def test_more_than_the_call_could_have_used_is_settled_at_the_most_it_could(
+    recorded: tuple[int, int, int],
+    settled: tuple[int, int, int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    make_pool(WINDOW)
+    make_pool(WINDOW, SLOT)
     WorkloadClass.objects.update(max_call_tokens=1000)
     with services.admission("claims", "adjuster", 100, 0) as call:
-        call.settle(5000, 0)
-    assert "was not settled" in caplog.text
+        call.settle(*recorded)
+    assert "cannot have used" in caplog.text
     assert caplog.records[-1].levelno == logging.WARNING
-    assert Call.objects.get().state == "open"
+    stored = Call.objects.get()
+    assert stored.state == "settled"
+    assert settled == (
+        stored.used_input_tokens,
+        stored.used_output_tokens,
+        stored.used_cached_input_tokens,
+    )
+    assert (available(0), available(1)) == (1, 10_000 - settled[0] - settled[1])
+
+
+def test_a_ledger_that_does_not_answer_settles_later(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 3000, 0) as call:
+        call.settle(1000, 0)
+        settings.BUDGET_LEDGER_WAIT_SECONDS = 0.0
+    assert "was not settled yet" in caplog.text
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 5.0
+    services.cancel(services.admit(request()).id)
+    assert available() == 9000
+
+
+def test_a_plausible_overrun_is_settled_as_it_was() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 1000, 0) as call:
+        call.settle(1900, 100)
+    assert available() == 8000

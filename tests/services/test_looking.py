@@ -27,7 +27,7 @@ def test_a_pool_nobody_called_is_full() -> None:
         "unspent": 5000,
         "effective": 5000,
     }
-    assert view["classes"]["nightly"]["state"] == "open"
+    assert view["classes"]["nightly"]["state"] == "green"
     assert not PoolState.objects.exists(), "looking writes nothing"
 
 

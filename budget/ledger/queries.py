@@ -1,0 +1,173 @@
+"""The ledger's statements. Moments cross as microseconds since the epoch, rows as JSON."""
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+COMMIT = "COMMIT"
+
+# Plans made while a table was nearly empty are bad ones once it has grown, which statistics
+# notice only after a minute or more.
+FORGET_PLANS = "DISCARD PLANS"
+
+# The lock. Nothing else writes or references this row.
+LOCK = "SELECT FROM budget_poollock WHERE pool_id = %s FOR NO KEY UPDATE"
+
+# A lock row that got lost, by TRUNCATE for instance, comes back with the next batch.
+RESTORE_LOCK = """
+INSERT INTO budget_poollock (pool_id) SELECT id FROM budget_pool WHERE id = %s
+ON CONFLICT DO NOTHING
+"""
+
+# The clock, the policy version and the newest state, which is left out if it is known.
+# An old snapshot elsewhere keeps dead states alive behind the newest, never before it.
+READ = """
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    (SELECT version FROM budget_policyversion WHERE pool_id = %(pool)s),
+    s.seq, s.at, CASE WHEN (s.seq, s.at) IS DISTINCT FROM (%(seq)s, %(at)s) THEN s.state END
+FROM (SELECT) AS nothing LEFT JOIN (
+    SELECT seq, (extract(epoch FROM at) * 1000000)::bigint AS at, state
+    FROM budget_poolstate WHERE pool_id = %(pool)s ORDER BY seq DESC LIMIT 1
+) AS s ON true
+"""
+
+CALL_COLUMNS = """
+c.id, c.key_prefix, c.idempotency_key, c.fingerprint, c.workload_class, c.policy_version, c.seq,
+(extract(epoch FROM c.offered_at) * 1000000)::bigint,
+(extract(epoch FROM c.deadline) * 1000000)::bigint,
+c.input_tokens, c.output_tokens, c.state, c.reason, c."limit", c.retry_after_ms, c.detail,
+c.charges::text, (extract(epoch FROM c.lease_expires) * 1000000)::bigint,
+c.lapsed_at IS NOT NULL, c.retried_as IS NOT NULL, c.outcome,
+c.used_input_tokens, c.used_output_tokens, c.used_cached_input_tokens,
+c.refunded, c.overrun
+"""
+
+CALLS_BY_ID = f"""
+SELECT {CALL_COLUMNS} FROM budget_call c WHERE c.id = ANY (%s) AND c.pool_id = %s
+"""
+
+# LIMIT keeps the planner from scanning all of a pool's keys while it thinks they are few.
+CALLS_BY_KEY = f"""
+SELECT {CALL_COLUMNS}
+FROM jsonb_to_recordset(%s::jsonb) AS k (key_prefix text, idempotency_key text)
+CROSS JOIN LATERAL (
+    SELECT * FROM budget_call
+    WHERE pool_id = %s AND key_prefix = k.key_prefix AND idempotency_key = k.idempotency_key
+        AND idempotency_key IS NOT NULL
+    LIMIT 1
+) AS c
+"""
+
+# Leases that ended, oldest first. Those up to `after` are dealt with: without that bound
+# the search would wade through the index entries of every settled call since the last vacuum.
+LAPSED = f"""
+SELECT {CALL_COLUMNS} FROM budget_call c
+WHERE c.pool_id = %(pool)s AND c.state = 'open'
+    AND c.lease_expires > timestamptz 'epoch' + %(after)s * interval '1 microsecond'
+    AND c.lease_expires <= timestamptz 'epoch' + %(to)s * interval '1 microsecond'
+ORDER BY c.lease_expires, c.id LIMIT %(most)s
+"""
+
+NEXT_LAPSE = """
+SELECT (extract(epoch FROM lease_expires) * 1000000)::bigint FROM budget_call
+WHERE pool_id = %(pool)s AND state = 'open'
+    AND lease_expires > timestamptz 'epoch' + %(after)s * interval '1 microsecond'
+    AND lease_expires <= timestamptz 'epoch' + %(to)s * interval '1 microsecond'
+ORDER BY lease_expires LIMIT 1
+"""
+
+# A refusal makes way for the same call's next decision; it keeps its place in the order.
+RETRY = """
+UPDATE budget_call c SET id = r.new_id, retried_as = c.id, idempotency_key = NULL
+FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, new_id uuid) WHERE c.id = r.id
+"""
+
+FORGET_KEYS = "UPDATE budget_call SET idempotency_key = NULL WHERE id = ANY (%s)"
+
+# An admitted call that was asked for again: whoever gave up on it is not its only caller.
+HEARD = "UPDATE budget_call SET retried_as = id WHERE id = ANY (%s)"
+
+DECIDE = """
+INSERT INTO budget_call (
+    id, pool_id, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
+    input_tokens, output_tokens, source, tags, offered_at, deadline, seq, position,
+    policy_version, state, reason, "limit", retry_after_ms, detail,
+    arithmetic, charges, lease_expires, outcome, refunded, overrun
+)
+SELECT id, %(pool)s, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
+    input_tokens, output_tokens, source, tags,
+    timestamptz 'epoch' + %(now)s * interval '1 microsecond',
+    timestamptz 'epoch' + deadline * interval '1 microsecond', %(seq)s, position,
+    %(version)s, state, reason, "limit", retry_after_ms, detail,
+    arithmetic, charges, timestamptz 'epoch' + lease_expires * interval '1 microsecond',
+    '', '{}', '{}'
+FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
+    id uuid, workload_class text, untagged boolean, key_prefix text, idempotency_key text,
+    fingerprint text, input_tokens bigint, output_tokens bigint, source text, tags jsonb,
+    deadline bigint, position integer, state text, reason text, "limit" text,
+    retry_after_ms bigint, detail text, arithmetic jsonb, charges jsonb, lease_expires bigint
+)
+"""
+
+LAPSE = """
+UPDATE budget_call
+SET state = 'lease_expired', lapsed_at = timestamptz 'epoch' + %s * interval '1 microsecond'
+WHERE id = ANY (%s)
+"""
+
+SETTLE = """
+UPDATE budget_call c
+SET state = 'settled', outcome = r.outcome,
+    used_input_tokens = r.used_input_tokens, used_output_tokens = r.used_output_tokens,
+    used_cached_input_tokens = r.used_cached_input_tokens,
+    refunded = r.refunded, overrun = r.overrun,
+    settled_at = timestamptz 'epoch' + %(now)s * interval '1 microsecond',
+    settled_seq = %(seq)s, settled_position = r.position,
+    idempotency_key = CASE WHEN NOT r.forget_key THEN c.idempotency_key END
+FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
+    id uuid, outcome text, used_input_tokens bigint, used_output_tokens bigint,
+    used_cached_input_tokens bigint, refunded jsonb, overrun jsonb, position integer,
+    forget_key boolean
+)
+WHERE c.id = r.id
+"""
+
+RENEW = """
+UPDATE budget_call c
+SET lease_expires = timestamptz 'epoch' + r.lease_expires * interval '1 microsecond'
+FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
+"""
+
+CLOSE_MINUTE = """
+INSERT INTO budget_usageminute (
+    pool_id, minute, allowance, workload_class, offered, admitted, shed, would_shed, expired,
+    lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
+    overrun_tokens, charged, floor_tokens, borrowed_tokens, lent_tokens
+)
+SELECT %(pool)s, timestamptz 'epoch' + %(minute)s * interval '1 microsecond', %(allowance)s,
+    workload_class, offered, admitted, shed, would_shed, 0,
+    lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
+    overrun_tokens, charged, round(floor_tokens), round(borrowed_tokens), round(lent_tokens)
+FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (
+    workload_class text, offered bigint, admitted bigint, shed jsonb, would_shed jsonb,
+    lease_expired bigint, offered_tokens bigint, estimated_tokens bigint, used_tokens bigint,
+    refunded_tokens bigint, overrun_tokens bigint, charged bigint,
+    floor_tokens float, borrowed_tokens float, lent_tokens float
+)
+ON CONFLICT DO NOTHING
+"""
+
+KEEP_REVISION = """
+INSERT INTO budget_policyrevision (pool_id, version, terms, changed_at, read_at)
+VALUES (%s, %s, %s, timestamptz 'epoch' + %s * interval '1 microsecond',
+    timestamptz 'epoch' + %s * interval '1 microsecond')
+ON CONFLICT DO NOTHING
+"""
+
+APPEND_STATE = """
+INSERT INTO budget_poolstate (pool_id, seq, at, state, kept)
+VALUES (%s, %s, timestamptz 'epoch' + %s * interval '1 microsecond', %b, %s)
+"""
+
+# Deletes a bounded stretch, so that an old snapshot elsewhere doesn't make it wade through
+# ever more states that are deleted but still there.
+SWEEP_STATES = """
+DELETE FROM budget_poolstate WHERE pool_id = %s AND seq > %s AND seq <= %s AND NOT kept
+"""
