@@ -42,7 +42,10 @@ class Rerun(NamedTuple):
 
 
 class _Event(NamedTuple):
-    """Something that changed balances; sorts into the order in which it did."""
+    """Something that changed balances; sorts into the order in which it did.
+
+    No two batches have the same moment, so it comes first.
+    """
 
     at: int
     stage: int
@@ -54,13 +57,14 @@ class _Event(NamedTuple):
 
 
 EDIT, LAPSE, OPERATION = range(3)
-ORDER = attrgetter("at", "stage", "seq", "position")
+ORDER = attrgetter("at", "stage", "position")
 
 
 def rerun(pool_id: int, seq: int) -> Rerun:
     """Everything after the kept state `seq`, once more.
 
-    Raises PoolState.DoesNotExist when that state is not stored.
+    Raises PoolState.DoesNotExist when that state is not stored, UnreadableBalances when
+    another version of the rule left it.
     """
     kept = PoolState.objects.get(pool_id=pool_id, seq=seq)
     document = decode_balances(bytes(kept.state))

@@ -4,10 +4,13 @@ import random
 import time
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from budget import services
 from budget.ledger.balances import decode_balances
+from budget.ledger.clock import moment
 from budget.ledger.rerun import rerun
+from budget.ledger.writers import stop_writers
 from budget.models import Call, Limit, Pool, PoolState, WorkloadClass
 from tests.ledger.pools import admit, make_pool, settle, together
 
@@ -30,7 +33,8 @@ def history() -> Pool:
         for _ in range(15):
             slug = chance.choice(["adjuster", "rescore", "nightly", None])
             key = chance.choice([None, None, f"key {chance.randrange(30)}"])
-            call = admit(slug, chance.randrange(1, 2000), idempotency_key=key)
+            tokens = chance.randrange(1, 2000) if key is None else 1000 + len(slug or "")
+            call = admit(slug, tokens, idempotency_key=key and f"{key} {slug}")
             if call.admitted and not call.replayed and chance.random() < 0.5:
                 settle(call.id, chance.randrange(2000))
 
@@ -56,6 +60,52 @@ def test_every_decision_comes_out_the_same(history: Pool) -> None:
     assert again.decisions == Call.objects.filter(seq__gt=first.seq).count() > 200
     newest = PoolState.objects.filter(pool_id=history.pk).latest("seq")
     assert again.balances == decode_balances(bytes(newest.state)).pool
+
+
+def test_a_clock_that_was_set_back_mixes_nothing_up(history: Pool) -> None:
+    stop_writers()
+    newest = PoolState.objects.latest("seq")
+    ahead = decode_balances(bytes(newest.state))
+    ahead.pool.at += 60_000_000
+    PoolState.objects.filter(seq=newest.seq).update(
+        state=ahead.encode(), at=moment(ahead.pool.at), kept=True
+    )
+    for n in range(10):
+        call = admit("adjuster", 100)
+        Limit.objects.filter(algorithm="token_bucket").update(amount=150_000 + n)
+        settle(call.id, 50)
+    again = rerun(history.pk, newest.seq)
+    assert (again.decisions, again.differences) == (10, [])
+    last = PoolState.objects.latest("seq")
+    assert again.balances == decode_balances(bytes(last.state)).pool
+    assert last.at > moment(ahead.pool.at)
+
+
+def test_the_command_finds_nothing_where_nothing_was_changed(
+    history: Pool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("rerun_decisions", "claims", minutes=1)
+    assert "decisions and the balances after them are the same." in capsys.readouterr().out
+
+
+def test_the_command_names_what_was_changed(
+    history: Pool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = Call.objects.filter(state="shed", reason="pool_exhausted").latest("seq")
+    Call.objects.filter(pk=call.pk).update(reason="paused")
+    with pytest.raises(CommandError, match="1 of"):
+        call_command("rerun_decisions", "claims")
+    assert (
+        f"{call.pk} ({call.workload_class}): shed, paused; again: shed" in capsys.readouterr().out
+    )
+
+
+def test_the_command_says_when_there_is_nothing_to_decide_again() -> None:
+    with pytest.raises(CommandError, match="no pool"):
+        call_command("rerun_decisions", "claims")
+    make_pool()
+    with pytest.raises(CommandError, match="Nothing was decided"):
+        call_command("rerun_decisions", "claims")
 
 
 def test_a_tampered_row_is_found(history: Pool) -> None:
