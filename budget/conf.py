@@ -14,6 +14,16 @@ def call_retention_days() -> int:
     return _setting("CALL_RETENTION_DAYS", 90)
 
 
+def client_address_key() -> str:
+    """Where in a request's `META` its client's address stands, for the policy history.
+
+    Behind a proxy that sets it, `HTTP_X_FORWARDED_FOR`: of several addresses the last counts,
+    which the proxy nearest to the service wrote. Only name what the proxy overwrites or
+    appends to; else anybody can name any address. Default: `REMOTE_ADDR`, the connection's.
+    """
+    return _setting("CLIENT_ADDRESS_KEY", "REMOTE_ADDR")
+
+
 def key_cache_seconds() -> float:
     """How long a checked API key is trusted without looking again, in seconds.
 

@@ -6,7 +6,10 @@ import pghistory
 from django import forms
 from django.http import HttpRequest
 
+from budget import conf
+
 MAX_REASON = 500
+MAX_ADDRESS = 50
 
 
 def audit(request: HttpRequest) -> Any:
@@ -15,10 +18,16 @@ def audit(request: HttpRequest) -> Any:
     return pghistory.context(
         user=user.pk,
         username=user.get_username(),
-        address=request.META.get("REMOTE_ADDR", ""),
+        address=client_address(request),
         url=request.path,
         reason=given_reason(request),
     )
+
+
+def client_address(request: HttpRequest) -> str:
+    """Where a request comes from, as far as the proxies before us can be trusted."""
+    addresses = request.META.get(conf.client_address_key(), "")
+    return addresses.rpartition(",")[2].strip()[:MAX_ADDRESS]
 
 
 def given_reason(request: HttpRequest) -> str:

@@ -194,6 +194,6 @@ def _span(name: str, sums: dict[str, Any], late: dict[str, Any], minutes: float)
     return Span(
         offered,
         admitted,
-        taken / minutes,
+        max(0.0, taken / minutes),
         100 * (offered - admitted) / offered if offered else None,
     )

@@ -1,6 +1,6 @@
 """Policy forms: checked as a whole, never over somebody else's edit, never without a reason."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from django.forms.models import BaseInlineFormSet, construct_instance
 from django.utils.html import format_html
 
 from budget.admin.audit import ReasonForm
-from budget.models import Pool, WorkloadClass
+from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
 from budget.policy.history import (
     Scope,
@@ -21,8 +21,10 @@ from budget.policy.history import (
     scope_of_class,
     scope_of_pool,
 )
+from budget.policy.rows import WORKLOAD_CLASS
 from budget.policy.stored import causes, hold_policy, new_problems, stored_problems
 from budget.policy.words import RESERVATION
+from budget.rule.checks import Problem
 
 BLAME = {"share_percent": "max_call_tokens", "headroom_percent": "tier"}
 """Which field of a class is at fault when a pool's reservation is no longer sound."""
@@ -33,14 +35,15 @@ class PolicyForm(forms.ModelForm):
 
     reason = copy(ReasonForm.base_fields["reason"])
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
-    """What the history ended with when the form was made."""
+    """What the history ended with before the row was read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self.fields["seen"].initial = fingerprint(self.scope())
+            self.fields["seen"].initial = self.instance.seen
 
-    def scope(self) -> Scope:
+    @staticmethod
+    def scope(pk: int) -> Scope:
         """The part of the history that concerns what this form shows."""
         raise NotImplementedError
 
@@ -48,12 +51,14 @@ class PolicyForm(forms.ModelForm):
         """Hold off other edits until this one is saved, and refuse to overwrite one."""
         cleaned = super().clean() or self.cleaned_data
         hold_policy()
-        if self.instance.pk and cleaned.get("seen") != fingerprint(self.scope()):
-            raise ValidationError(self._overtaken())
+        if self.instance.pk:
+            scope = self.scope(self.instance.pk)
+            if cleaned.get("seen") != fingerprint(scope):
+                raise ValidationError(self._overtaken(scope))
         return cleaned
 
-    def _overtaken(self) -> str:
-        latest = changes(change_keys(self.scope())[:1], self.scope())
+    def _overtaken(self, scope: Scope) -> str:
+        latest = changes(change_keys(scope)[:1], scope)
         about = latest[0] if latest else None
         return format_html(
             "{} was changed after you opened it{}. Nothing was saved. "
@@ -64,7 +69,10 @@ class PolicyForm(forms.ModelForm):
 
 
 class PoolForm(PolicyForm):
-    """A pool; its limits and reservations are checked by their formset."""
+    """A pool; the policy as a whole is checked by the last of the page's formsets."""
+
+    alone: ClassVar[bool] = False
+    """Whether the page has no formset, because its reader may not see limits and reservations."""
 
     class Meta:
         model = Pool
@@ -76,9 +84,20 @@ class PoolForm(PolicyForm):
             field: Any = self.fields["untagged_class"]
             field.empty_label = "none: shed them"
 
-    def scope(self) -> Scope:
+    @staticmethod
+    def scope(pk: int) -> Scope:
         """The pool with all that belongs to it."""
-        return scope_of_pool(self.instance.pk)
+        return scope_of_pool(pk)
+
+    def clean(self) -> dict[str, Any]:
+        """Check the policy, if no formset does."""
+        cleaned = super().clean()
+        if self.alone and not self.errors:
+            pool = construct_instance(self, copy(self.instance))
+            rows = [_stored(pool, "limits").values(), _stored(pool, "reservations").values()]
+            for fault in _faults(pool, *rows):
+                self.add_error(None, fault.message)
+        return cleaned
 
 
 class WorkloadClassForm(PolicyForm):
@@ -88,10 +107,10 @@ class WorkloadClassForm(PolicyForm):
         model = WorkloadClass
         exclude: ClassVar[list[str]] = []
 
-    def scope(self) -> Scope:
+    @staticmethod
+    def scope(pk: int) -> Scope:
         """The class alone: its reservations are edited with their pool."""
-        kind, condition = next(iter(scope_of_class(self.instance.pk).items()))
-        return {kind: condition}
+        return {WORKLOAD_CLASS: scope_of_class(pk)[WORKLOAD_CLASS]}
 
     def clean(self) -> dict[str, Any]:
         """Refuse what would break a pool that was sound."""
@@ -122,30 +141,26 @@ class RowForm(forms.ModelForm):
 class PolicyFormSet(BaseInlineFormSet):
     """Rows of one pool. The last formset of the page checks the policy as a whole."""
 
-    others: ClassVar[list[BaseInlineFormSet]] = []
-    """The page's other formsets, if this is the last one."""
+    page: Sequence["PolicyFormSet"] = ()
+    """All formsets of the page, this one too, if this is the last one."""
+    editable = True
+    """Whether the user may change the rows, so that a fault at one can be mended there."""
 
     def clean(self) -> None:
         """Show each fault at the field where it is best mended."""
         super().clean()
-        if not self.others or any(form.errors for form in self._all_forms()):
+        if not self.page or any(form.errors for form in self._all_forms()):
             return
         self._check_policy()
 
     def _check_policy(self) -> None:
-        faults = causes(
-            pool_terms(
-                self.instance,
-                self._rows("limits"),
-                self._rows("reservations"),
-                WorkloadClass.objects.all(),
-                version=0,
-            )
-        )
-        by_owner = {row.instance.workload_class.slug: row for row in _kept(self)}
+        reservations = self._rows("reservations")
+        owners = {}
+        if self.editable and self.model is Reservation:
+            owners = {form.instance.workload_class.slug: form for form in _kept(self)}
         elsewhere = []
-        for fault in faults:
-            form = by_owner.get(fault.owner)
+        for fault in _faults(self.instance, self._rows("limits"), reservations):
+            form = owners.get(fault.owner)
             if form is not None and fault.field in form.fields:
                 form.add_error(fault.field, fault.message)
             else:
@@ -154,23 +169,37 @@ class PolicyFormSet(BaseInlineFormSet):
             raise ValidationError(elsewhere)
 
     def _all_forms(self) -> Iterator[forms.ModelForm]:
-        for formset in (*self.others, self):
+        for formset in self.page:
             yield from (form for form in formset.forms if not _deleted(form))
 
-    def _rows(self, prefix: str) -> list[Any]:
-        for formset in (*self.others, self):
-            if formset.prefix == prefix:
-                return [form.instance for form in _kept(formset)]
-        return list(getattr(self.instance, prefix).all())
+    def _rows(self, name: str) -> list[Any]:
+        """The pool's rows as they will be: those of the page over the stored ones."""
+        rows = _stored(self.instance, name)
+        added = []
+        for form in (form for each in self.page if each.prefix == name for form in each.forms):
+            rows.pop(form.instance.pk, None)
+            if _is_kept(form):
+                added.append(form.instance)
+        return [*rows.values(), *added]
+
+
+def _faults(pool: Pool, limits: Iterable[Any], reservations: Iterable[Any]) -> list[Problem]:
+    classes = WorkloadClass.objects.all()
+    return causes(pool_terms(pool, limits, reservations, classes, version=0))
+
+
+def _stored(pool: Pool, name: str) -> dict[Any, Any]:
+    """A pool's limits or reservations by primary key; a new pool has none."""
+    return {row.pk: row for row in getattr(pool, name).all()} if pool.pk else {}
 
 
 def _kept(formset: BaseInlineFormSet) -> list[forms.ModelForm]:
     """The forms that will be rows after saving."""
-    return [
-        form
-        for form in formset.forms
-        if not _deleted(form) and (form.instance.pk or form.has_changed())
-    ]
+    return [form for form in formset.forms if _is_kept(form)]
+
+
+def _is_kept(form: forms.ModelForm) -> bool:
+    return not _deleted(form) and bool(form.instance.pk or form.has_changed())
 
 
 def _deleted(form: forms.ModelForm) -> bool:

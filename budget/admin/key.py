@@ -1,19 +1,25 @@
 """API keys: shown once, bound to classes and pools."""
 
+from copy import copy
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from rest_framework_api_key.admin import APIKeyModelAdmin
 
-from budget.admin.audit import audit
+from budget.admin.audit import ReasonForm
+from budget.admin.reasoned import ReasonedAdmin
 from budget.models import ApiKey
+from budget.policy.history import Scope, scope_of_key
 
 
 class ApiKeyForm(forms.ModelForm):
     """A key is good for all classes or for those chosen, never for none."""
+
+    reason = copy(ReasonForm.base_fields["reason"])
 
     def clean(self) -> dict[str, Any]:
         """Say when the choice and the switch contradict each other."""
@@ -28,11 +34,11 @@ class ApiKeyForm(forms.ModelForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(APIKeyModelAdmin):
+class ApiKeyAdmin(ReasonedAdmin, APIKeyModelAdmin):
     """Making one shows it in a message, and never again."""
 
     form = ApiKeyForm
-    list_display = ("name", "prefix", "scope", "created", "expiry_date", "revoked")
+    list_display = ("name", "prefix", "rights", "created", "expiry_date", "revoked")
     list_filter: ClassVar[Any] = ("revoked", "all_classes", "all_pools")
     search_fields = ("name", "prefix")
     formfield_overrides = {models.ManyToManyField: {"widget": forms.CheckboxSelectMultiple}}
@@ -41,24 +47,16 @@ class ApiKeyAdmin(APIKeyModelAdmin):
         ("May use", {"fields": ["all_classes", "classes", "all_pools", "pools"]}),
     ]
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Edit under the author's name."""
-        with audit(request):
-            return super().changeform_view(request, *args, **kwargs)
+    def scope(self, pk: str) -> Scope:
+        """The key with what it is bound to."""
+        return scope_of_key(pk)
 
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Delete under the author's name."""
-        with audit(request):
-            return super().delete_view(request, *args, **kwargs)
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Keys are revoked or deleted one by one."""
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        """With what the list says about rights."""
+        return super().get_queryset(request).prefetch_related("classes", "pools")
 
     @admin.display(description="may use")
-    def scope(self, key: ApiKey) -> str:
+    def rights(self, key: ApiKey) -> str:
         """`rescore, nightly on claims`."""
         classes = "all classes" if key.all_classes else ", ".join(map(str, key.classes.all()))
         pools = "all pools" if key.all_pools else ", ".join(map(str, key.pools.all()))

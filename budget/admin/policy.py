@@ -1,18 +1,18 @@
-"""What pool and class pages share: reasons, pausing, history, deletion."""
+"""What pool and class pages share: fixed slugs, edits that don't overwrite another, switches."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 
-from budget.admin.audit import ReasonForm, audit, given_reason
-from budget.admin.timeline import timeline
-from budget.policy.history import Scope
+from budget.admin.audit import ReasonForm, audit
+from budget.admin.reasoned import ReasonedAdmin
+from budget.policy.history import fingerprint
 
 
 class Switch(NamedTuple):
@@ -30,30 +30,19 @@ PAUSING = {
 }
 
 
-class PolicyAdmin(admin.ModelAdmin):
-    """An admin whose every edit is remembered with its author and reason."""
+class PolicyAdmin(ReasonedAdmin):
+    """An admin of rows that pools or classes consist of."""
 
-    change_form_template = "budget/admin/policy_form.html"
-    delete_confirmation_template = "budget/admin/delete_confirmation.html"
     switches: Mapping[str, Switch] = PAUSING
     show_full_result_count = False
-    save_on_top = False
-
-    class Media:
-        css = {"all": ["budget/admin.css"]}
-
-    def scope(self, pk: int) -> Scope:
-        """The part of the history that concerns a row."""
-        raise NotImplementedError
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Slugs are fixed once created."""
         return ["slug", *super().get_readonly_fields(request, obj)] if obj else []
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Switches, for those who may change; deletion only one by one, with a reason."""
-        actions: dict[str, Any] = super().get_actions(request)
-        actions.pop("delete_selected", None)
+        """Switches, for those who may change."""
+        actions = super().get_actions(request)
         if self.has_change_permission(request):
             noun = self.opts.verbose_name_plural
             for verb, switch in self.switches.items():
@@ -66,46 +55,14 @@ class PolicyAdmin(admin.ModelAdmin):
         name = f"{self.opts.app_label}_{self.opts.model_name}_switch"
         return [path("switch/<slug:verb>/", page, name=name), *super().get_urls()]
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Edit under the author's name."""
-        with audit(request):
-            return super().changeform_view(request, *args, **kwargs)
-
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Delete, if the form says why."""
-        if request.method == "POST" and not given_reason(request):
-            messages.error(request, "Nothing was deleted. Say why, in a few words.")
-            return HttpResponseRedirect(request.get_full_path())
-        context = (extra_context or {}) | {"reason_form": ReasonForm()}
-        with audit(request):
-            return super().delete_view(request, object_id, context)
-
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """One row at a time: each change has its own reason."""
-        context["show_save_and_add_another"] = False
-        return super().render_change_form(request, context, *args, **kwargs)
-
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: Any = None
-    ) -> HttpResponse:
-        """The row's history as the database remembers it, not as the admin logged it."""
-        row = self.get_object(request, object_id)
-        if row is None:
-            raise Http404
-        if not self.has_view_or_change_permission(request, row):
-            raise PermissionDenied
-        context = {
-            **self.admin_site.each_context(request),
-            **timeline(request, self.scope(row.pk)),
-            "title": f"History of {self.opts.verbose_name} {row}",
-            "opts": self.opts,
-            "object": row,
-        }
-        return render(request, "budget/admin/history.html", context)
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        """The row, with what its history ended with before it was read."""
+        pk = unquote(object_id)
+        seen = fingerprint(self.form.scope(int(pk))) if pk.isdecimal() else ""  # type: ignore[attr-defined]
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row.seen = seen
+        return row
 
     def switch_view(self, request: HttpRequest, verb: str) -> HttpResponse:
         """Ask why, then turn the switch for the rows named by `ids`."""

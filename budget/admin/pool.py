@@ -98,11 +98,19 @@ class PoolAdmin(PolicyAdmin):
         """Classes are plain choices, without links to their forms."""
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
+    def get_form(self, request: HttpRequest, obj: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """The form knows whether it stands alone, without limits and reservations."""
+        form: Any = super().get_form(request, obj, *args, **kwargs)
+        form.alone = not self.get_inline_instances(request, obj)
+        return form
+
     def _create_formsets(self, request: HttpRequest, obj: Any, change: bool) -> Any:
-        """Let the last formset see the others, to check the policy as a whole."""
+        """Let the last formset see them all, to check the policy as a whole."""
         formsets, inlines = super()._create_formsets(request, obj, change)  # type: ignore[misc]
+        for formset, inline in zip(formsets, inlines, strict=True):
+            formset.editable = inline.has_change_permission(request, obj)
         if formsets:
-            formsets[-1].others = formsets[:-1]
+            formsets[-1].page = formsets
         return formsets, inlines
 
     def render_change_form(
@@ -110,7 +118,7 @@ class PoolAdmin(PolicyAdmin):
     ) -> Any:
         """Add live and recent figures."""
         pool = context.get("original")
-        if pool is not None:
+        if pool is not None and not context["errors"]:
             version = PolicyVersion.objects.filter(pool_id=pool.pk).first()
             stored = Pool.objects.select_related("untagged_class").get(pk=pool.pk)
             context |= {

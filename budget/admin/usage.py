@@ -50,5 +50,5 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
 
     @admin.display(description="utilisation")
     def utilisation(self, row: UsageMinute) -> str:
-        """Of the pool's leading limit, in that minute."""
-        return f"{100 * row.charged / row.allowance:.1f} %" if row.allowance else "–"
+        """Of the pool's leading limit, in that minute; 0 where refunds outweigh it."""
+        return f"{max(0, 100 * row.charged / row.allowance):.1f} %" if row.allowance else "–"

@@ -44,7 +44,7 @@ class WorkloadClassAdmin(PolicyAdmin):
     ) -> Any:
         """Add live and recent figures on every pool."""
         row = context.get("original")
-        if row is not None:
+        if row is not None and not context["errors"]:
             stored = WorkloadClass.objects.get(pk=row.pk)
             context |= {
                 "stored": stored,

@@ -11,6 +11,9 @@ from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 
 from budget.policy.rows import (
     ALL,
+    API_KEY,
+    KEY_CLASS,
+    KEY_POOL,
     LIMIT,
     POLICY,
     POOL,
@@ -83,6 +86,11 @@ def scope_of_pool(pk: int) -> Scope:
 def scope_of_class(pk: int) -> Scope:
     """A class with its reservations."""
     return {WORKLOAD_CLASS: Q(pgh_obj_id=pk), RESERVATION: Q(workload_class_id=pk)}
+
+
+def scope_of_key(pk: str) -> Scope:
+    """An API key with what it is bound to."""
+    return {API_KEY: Q(pgh_obj_id=pk), KEY_CLASS: Q(apikey_id=pk), KEY_POOL: Q(apikey_id=pk)}
 
 
 def change_keys(scope: Scope) -> QuerySet[Any, dict[str, Any]]:

@@ -1,11 +1,13 @@
 """Who gets to see and do what."""
 
 import pytest
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client
 
-from budget.models import Pool
+from budget.ledger.clock import micros
+from budget.models import ApiKey, Pool, WorkloadClass
+from budget.policy import rows
 from budget.policy.groups import EDITORS, VIEWERS
 from tests.admin.conftest import class_url, pool_url, url
 
@@ -52,15 +54,55 @@ def test_a_viewer_sees_a_pool_and_a_class_without_any_button(viewer: Client, cla
         assert "/switch/" not in page
 
 
-@pytest.mark.parametrize("verb", ["pause", "observe"])
-def test_a_viewer_changes_nothing(viewer: Client, claims: Pool, verb: str) -> None:
-    assert viewer.post(pool_url(claims), {"reason": "x"}).status_code == 403
-    assert viewer.post(f"{pool_url(claims)[:-7]}delete/", {"reason": "x"}).status_code == 403
-    switch = url("pool_switch", verb) + f"?ids={claims.pk}"
-    assert viewer.post(switch, {"reason": "x"}).status_code == 403
-    assert viewer.get(switch).status_code == 403
+def edits(pool: Pool) -> list[str]:
+    """The addresses that change something when posted to."""
+    limit = rows.LIMIT.events.objects.latest("pgh_id")
+    nightly = WorkloadClass.objects.get(slug="nightly")
+    return [
+        pool_url(pool),
+        url("pool_add"),
+        url("pool_delete", pool.pk),
+        *[
+            url("pool_switch", verb) + f"?ids={pool.pk}"
+            for verb in ("pause", "resume", "observe", "enforce")
+        ],
+        class_url("nightly"),
+        url("workloadclass_add"),
+        url("workloadclass_delete", nightly.pk),
+        url("workloadclass_switch", "pause") + f"?ids={nightly.pk}",
+        url("policyhistory_revert", limit.transaction, micros(limit.pgh_created_at)),
+    ]
+
+
+FIELDS = {"post": "yes", "reason": "x", "slug": "forged", "provider": "openai"}
+
+
+def test_a_viewer_changes_nothing(viewer: Client, claims: Pool) -> None:
+    for address in edits(claims):
+        assert viewer.post(address, FIELDS).status_code == 403, address
+    for verb in ("pause", "observe"):
+        assert viewer.get(url("pool_switch", verb) + f"?ids={claims.pk}").status_code == 403
     claims.refresh_from_db()
     assert not claims.paused
+
+
+def test_a_viewer_has_no_actions(viewer: Client, claims: Pool) -> None:
+    answer = viewer.post(
+        url("pool_changelist"), {"action": "pause", "_selected_action": [claims.pk]}
+    )
+    assert answer.status_code == 403 or "/switch/" not in answer.get("Location", "")
+
+
+def test_nothing_is_changed_from_another_site(root: Client, claims: Pool) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.force_login(User.objects.get(username="root"))
+    key, _ = ApiKey.objects.create_key(name="batch")
+    keys = [url("apikey_add"), url("apikey_delete", key.pk)]
+    for address in [*edits(claims), *keys, url("pool_changelist")]:
+        assert careful.post(address, FIELDS).status_code == 403, address
+    claims.refresh_from_db()
+    assert not claims.paused
+    assert ApiKey.objects.get() == key
 
 
 @pytest.mark.parametrize("page", ["call_add", "usageminute_add"])

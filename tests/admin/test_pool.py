@@ -1,13 +1,15 @@
 """The pool page: a policy is edited as a whole, with a reason."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
 
+from budget.admin.pool import PoolAdmin
 from budget.models import Limit, Pool, Reservation, UsageMinute, WorkloadClass
 from budget.policy import rows
-from tests.admin.conftest import field_of, opened, pool_url, url
+from tests.admin.conftest import client_with, field_of, opened, pool_url, url
 
 pytestmark = pytest.mark.django_db
 
@@ -187,3 +189,88 @@ def test_no_page_needs_inline_scripts_or_styles(editor: Client, claims: Pool) ->
     assert " style=" not in page
     assert "<style" not in page
     assert "<script>" not in page
+
+
+VIEW = ["view_pool", "view_policyhistory"]
+
+
+def test_the_policy_is_checked_for_an_editor_who_sees_only_reservations(claims: Pool) -> None:
+    client = client_with("cleo", *VIEW, "view_reservation", "change_reservation", "change_pool")
+    fields = opened(client, pool_url(claims))
+    fields[field_of(fields, "nightly", "headroom_percent")] = "1"
+    answer = client.post(pool_url(claims), fields | {"reason": "x"})
+    (inline,) = answer.context["inline_admin_formsets"]
+    (form,) = [
+        form for form in inline.formset.forms if str(form.instance.workload_class) == "nightly"
+    ]
+    assert "below that of the stricter" in str(form.errors["headroom_percent"])
+
+
+def test_the_policy_is_checked_for_an_editor_who_sees_only_limits(claims: Pool) -> None:
+    client = client_with("cleo", *VIEW, "view_limit", "change_limit", "change_pool")
+    fields = opened(client, pool_url(claims)) | {"limits-0-amount": "1", "limits-1-amount": "1"}
+    answer = client.post(pool_url(claims), fields | {"reason": "x"})
+    assert answer.status_code == 200
+    (inline,) = answer.context["inline_admin_formsets"]
+    assert inline.formset.non_form_errors()
+    assert not Limit.objects.filter(amount=1).exists()
+
+
+def test_a_fault_the_editor_cannot_mend_is_named_above_the_rows(claims: Pool) -> None:
+    client = client_with(
+        "cleo", *VIEW, "view_limit", "change_limit", "view_reservation", "change_pool"
+    )
+    fields = opened(client, pool_url(claims)) | {"limits-0-amount": "1", "limits-1-amount": "1"}
+    answer = client.post(pool_url(claims), fields | {"reason": "x"})
+    assert answer.status_code == 200
+    assert answer.context["inline_admin_formsets"][1].formset.non_form_errors()
+    assert not Limit.objects.filter(amount=1).exists()
+
+
+def test_the_policy_is_checked_for_an_editor_who_sees_no_rows(claims: Pool) -> None:
+    client = client_with("cleo", *VIEW, "change_pool")
+    Reservation.objects.filter(workload_class__slug="nightly").update(headroom_percent=1)
+    fields = opened(client, pool_url(claims)) | {"mode": "observe", "reason": "x"}
+    answer = client.post(pool_url(claims), fields)
+    assert "below that of the stricter" in str(answer.context["errors"])
+    Reservation.objects.filter(workload_class__slug="nightly").update(headroom_percent=10)
+    fields = opened(client, pool_url(claims)) | {"mode": "observe", "reason": "x"}
+    assert client.post(pool_url(claims), fields).status_code == 302
+
+
+def test_rows_left_out_of_a_post_are_checked_all_the_same(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims))
+    fields[field_of(fields, "nightly", "headroom_percent")] = "1"
+    place = field_of(fields, "nightly", "headroom_percent").split("-")[1]
+    kept = {
+        key.replace(f"reservations-{place}-", "reservations-0-"): value
+        for key, value in fields.items()
+        if not key.startswith("reservations-") or key.startswith(f"reservations-{place}-")
+    }
+    kept |= {"reservations-TOTAL_FORMS": "1", "reservations-INITIAL_FORMS": "1", "reason": "x"}
+    answer = editor.post(pool_url(claims), kept)
+    assert answer.status_code == 200
+    assert Reservation.objects.get(workload_class__slug="nightly").headroom_percent != 1
+
+
+def test_an_edit_while_the_form_is_made_is_not_overwritten(
+    editor: Client, claims: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_before_an_edit(self: PoolAdmin, *args: Any) -> Any:
+        row = read(self, *args)
+        Pool.objects.update(mode="observe")
+        return row
+
+    read = PoolAdmin.get_object
+    with monkeypatch.context() as patch:
+        patch.setattr(PoolAdmin, "get_object", read_before_an_edit)
+        fields = opened(editor, pool_url(claims)) | {"mode": "enforce", "reason": "late"}
+    answer = editor.post(pool_url(claims), fields)
+    assert "was changed after you opened it" in answer.content.decode()
+
+
+def test_a_refused_form_works_no_figures_out(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims))
+    answer = editor.post(pool_url(claims), fields | {"reason": ""})
+    assert "standings" not in answer.context
+    assert "usages" not in answer.context

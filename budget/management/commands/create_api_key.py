@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import models, transaction
 
 from budget.models import ApiKey, Pool, WorkloadClass
-from budget.policy.commands import command_context
+from budget.policy.audit import audit
 
 NAME_LENGTH = 50
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         """Print what the key may do, and on the last line the key alone."""
         if not 1 <= len(name) <= NAME_LENGTH:
             raise CommandError("NAME must have 1 to 50 characters.")
-        with transaction.atomic(), command_context("create_api_key"):
+        with transaction.atomic(), audit("create_api_key"):
             bound_classes = _rows(WorkloadClass, classes)
             bound_pools = _rows(Pool, pools)
             record: Any

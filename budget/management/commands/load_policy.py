@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from budget.policy.commands import command_context
+from budget.policy.audit import audit
 from budget.policy.document import read_document
 from budget.policy.load import load
 from budget.policy.yaml_tree import MAX_BYTES, PolicyFileError
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         """Print the differences in words."""
         try:
             document = read_document(_read(file))
-            with command_context(f"load_policy {file}", reason):
+            with audit(f"load_policy {file}", reason):
                 report = load(document, dry_run)
         except PolicyFileError as error:
             faults = "\n".join(f"{file}: {fault}" for fault in error.faults)

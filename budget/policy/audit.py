@@ -1,4 +1,4 @@
-"""What the history remembers of a management command."""
+"""Who does something by a management command: what the history remembers of it."""
 
 import getpass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pghistory
 
 
-def command_context(command: str, reason: str = "") -> Any:
+def audit(command: str, reason: str = "") -> Any:
     """Context manager: edits within it are remembered with the command and who ran it."""
     return pghistory.context(command=command, account=_account(), reason=reason)
 
