@@ -7,10 +7,10 @@ PORT ?= 8000
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check property bench clean
+.PHONY: help demo serve test check property bench screenshots clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/installed ## the claims storm on a running service [SECONDS=20] [PORT=8000]
 	@$(PY) -m claims_demo.demo --port $(PORT) $(if $(SECONDS),--seconds $(SECONDS))
@@ -23,6 +23,9 @@ test: .venv/installed ## the test suite [WORKERS=2] [ARGS=...]
 
 property: .venv/installed ## the rule against its slow model, over 100,000 cases
 	@BUDGET_PROPERTY=1 $(PY) -m pytest -n $(WORKERS) --timeout 3600 -m hypothesis tests/rule $(ARGS)
+
+screenshots: .venv/installed ## the README's pictures, from a short storm; needs Chromium
+	@$(PY) -m claims_demo.screenshots
 
 bench: .venv/installed ## figures beside their baselines, also in bench/results.json
 	@$(PY) -m bench $(ARGS)

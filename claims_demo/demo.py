@@ -17,6 +17,7 @@ from claims_demo.processes import (
     ProcessFailed,
     address,
     end_on_signals,
+    free_port,
     prepare,
     require_free,
     web,
@@ -50,7 +51,7 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     call_command("load_policy", str(POLICY), reason="make demo")
     accounts, key = demo_accounts(), demo_key(POOL)
     keys = {service.workload_class: demo_key(POOL, service.workload_class) for service in SERVICES}
-    port = _free_port(port, console)
+    port = _port(port, console) if port else free_port(HOST)
     url = address(HOST, port)
     with web(HOST, port, log=_web_log()):
         _introduce(url, accounts, key, console)
@@ -60,7 +61,7 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     return _judge(report, cut_short, console)
 
 
-def _free_port(wanted: int, console: Console) -> int:
+def _port(wanted: int, console: Console) -> int:
     """The port asked for or, saying so, the next free one."""
     for port in range(wanted, min(wanted + PORTS_TRIED, 65_536)):
         with contextlib.suppress(ProcessFailed):
@@ -139,7 +140,7 @@ def _judge(report: Report, cut_short: bool, console: Console) -> int:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--port", type=int, default=8000, help="0: any free one")
     parser.add_argument("--seconds", type=float, help="how long; until Ctrl-C unless given")
     arguments = parser.parse_args()
     if arguments.seconds is not None and arguments.seconds < 5:

@@ -56,6 +56,16 @@ def bracketed(host: str) -> str:
 
 def require_free(host: str, port: int) -> None:
     """Raises ProcessFailed when something listens on the port already."""
+    _bind(host, port)
+
+
+def free_port(host: str) -> int:
+    """A port that nobody listens on, at least not yet."""
+    return _bind(host, 0)
+
+
+def _bind(host: str, port: int) -> int:
+    """Takes the port, or any for 0, and gives it free again."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -65,6 +75,7 @@ def require_free(host: str, port: int) -> None:
             raise ProcessFailed(
                 f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
             ) from error
+        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from claims_demo.processes import (
     ProcessFailed,
     address,
     end_on_signals,
+    free_port,
     prepare,
     require_free,
     web,
@@ -36,11 +37,11 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--port", type=int, default=8000, help="0: any free one")
     arguments = parser.parse_args()
     end_on_signals()
     try:
-        return serve(arguments.host, arguments.port)
+        return serve(arguments.host, arguments.port or free_port(arguments.host))
     except (ProcessFailed, *REFUSALS) as error:
         print(in_words(error), file=sys.stderr)
         return 1

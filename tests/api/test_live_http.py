@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from budget.models import Call, Pool
-from claims_demo.processes import web
+from claims_demo.processes import free_port, web
 from tests.api.conftest import ADMISSIONS, CALL, Caller
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
@@ -30,7 +30,7 @@ def port(caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         f"postgresql://{database['USER']}:{database['PASSWORD']}"
         f"@{quote(database['HOST'], safe='')}:{database['PORT']}/{database['NAME']}",
     )
-    port = free_port()
+    port = free_port(HOST)
     with web(HOST, port, tmp_path / "web.log"):
         yield port
 
@@ -38,7 +38,7 @@ def port(caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.fixture
 def second_port(port: int, tmp_path: Path) -> Iterator[int]:
     """A second process beside the first."""
-    second_port = free_port()
+    second_port = free_port(HOST)
     with web(HOST, second_port, tmp_path / "second.log"):
         yield second_port
 
@@ -183,9 +183,3 @@ def answers(port: int) -> bool:
         return kept.getresponse().status == 200
     finally:
         kept.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])

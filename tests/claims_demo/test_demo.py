@@ -1,7 +1,6 @@
 """`make demo`, as its user meets it, and how it judges a storm."""
 
 import io
-import os
 import signal
 import socket
 import subprocess
@@ -18,8 +17,8 @@ from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.report import Report, Tally
 from claims_demo.verdict import verdict
 from tests.claims_demo.directories import temporary_dir
+from tests.claims_demo.programs import ROOT, environment
 
-ROOT = Path(__file__).resolve().parents[2]
 POOL = {
     "limits": [
         {
@@ -97,11 +96,10 @@ def data_dir() -> Iterator[Path]:
 
 
 def demo(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
-    environment = {"DJANGO_SETTINGS_MODULE": "claims_demo.settings", "BUDGET_DATA_DIR": data_dir}
     return subprocess.Popen(
         [sys.executable, "-m", "claims_demo.demo", *arguments],
         cwd=ROOT,
-        env=os.environ | environment,
+        env=environment(BUDGET_DATA_DIR=str(data_dir)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

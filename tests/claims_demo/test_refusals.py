@@ -1,6 +1,5 @@
 """A database that cannot be used is refused in words, by whatever is started."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -11,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.claims_demo.old_server import old_server
+from tests.claims_demo.programs import ROOT, environment
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     "demo": ["-m", "claims_demo.demo", "--seconds", "5", "--port", "0"],
     "serve": ["-m", "claims_demo.serve", "--port", "0"],
@@ -53,9 +52,7 @@ def test_what_cannot_be_used_is_said_without_a_traceback(
         done = subprocess.run(
             [sys.executable, *PROGRAMS[program]],
             cwd=ROOT,
-            env=os.environ
-            | {"DATABASE_URL": url, "BUDGET_DATA_DIR": str(tmp_path)}
-            | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"},
+            env=environment(DATABASE_URL=url, BUDGET_DATA_DIR=str(tmp_path)),
             capture_output=True,
             text=True,
             check=False,

@@ -1,6 +1,5 @@
 """`make serve`, as its user meets it."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -13,20 +12,18 @@ from pathlib import Path
 import pytest
 
 from claims_demo.database.stale import living
-from claims_demo.processes import require_free
+from claims_demo.processes import free_port, require_free
 from tests.claims_demo.directories import temporary_dir
+from tests.claims_demo.programs import ROOT, environment
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def serve(port: int, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "HTTPS"}
+def serve(port: int, *arguments: str, **changes: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "claims_demo.serve", "--port", str(port), *arguments],
         cwd=ROOT,
-        env=inherited | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"} | environment,
+        env=environment(**changes),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -41,9 +38,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_port("127.0.0.1")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
