@@ -5,8 +5,10 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from budget.ledger.operations import (
+    MAX_DEADLINE_MS,
     MAX_EXTENSION_MS,
     MAX_KEY,
+    MAX_TAG_NAME,
     MAX_TAGS,
     MAX_TEXT,
     MAX_TOKENS,
@@ -18,8 +20,8 @@ MAX_BATCH = 100
 NO_NUL = r"^[^\u0000]*$"
 
 Slug = Annotated[str, Meta(min_length=1, max_length=50, pattern=r"^[-a-zA-Z0-9_]+$")]
-Milliseconds = Annotated[int, Meta(ge=1, le=604_800_000)]
-TagName = Annotated[str, Meta(min_length=1, max_length=50, pattern=NO_NUL)]
+Milliseconds = Annotated[int, Meta(ge=1, le=MAX_DEADLINE_MS)]
+TagName = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_NAME, pattern=NO_NUL)]
 TagText = Annotated[str, Meta(max_length=MAX_TEXT, pattern=NO_NUL)]
 
 

@@ -157,7 +157,7 @@ class ClassView(Struct):
     """How a class stands on the pool."""
 
     paused: bool
-    state: str
+    state: Literal["green", "amber", "red"]
     depth: int
     oldest_wait_seconds: float | None
     expected_wait_seconds: float | None
@@ -178,14 +178,22 @@ class UsageMinute(Struct):
     """What one class did in one minute."""
 
     minute: datetime
-    workload_class: str
+    workload_class: Annotated[
+        str, Meta(description="Empty for calls that named no class and were shed.")
+    ]
     offered: int
     admitted: int
     shed: Annotated[dict[str, int], Meta(description="Refused calls by reason.")]
     expired: int
     estimated_tokens: int
     used_tokens: int
-    utilisation_percent: float | None
+    utilisation_percent: Annotated[
+        float | None,
+        Meta(
+            description="What the class took of the pool's leading limit, net of refunds; 0 where "
+            "refunds of earlier minutes' calls outweigh it, null without such a limit."
+        ),
+    ]
     shed_rate: float | None
 
 

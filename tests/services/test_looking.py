@@ -7,9 +7,8 @@ from uuid import uuid4
 import pytest
 
 from budget import services
-from budget.ledger.errors import UnknownCall, UnknownPool
-from budget.ledger.operations import Caller
 from budget.models import Limit, PoolState, WorkloadClass
+from budget.services import BudgetError, Caller, UnknownCall, UnknownPool
 from tests.ledger.pools import admit, available, make_pool, request
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -46,6 +45,11 @@ def test_a_forgotten_calls_slot_looks_free_once_its_lease_is_over() -> None:
     assert available() == 1
     time.sleep(1.1)
     assert available() == 2
+
+
+def test_every_error_can_be_caught_by_what_services_exports() -> None:
+    errors = {BudgetError, *BudgetError.__subclasses__()}
+    assert {error.__name__ for error in errors} <= set(services.__all__)
 
 
 def test_unknown_pools_have_no_view_and_no_usage() -> None:
