@@ -1,11 +1,9 @@
 """The storm's arithmetic, and how one of its calls behaves."""
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import httpx2
 import pytest
@@ -15,6 +13,7 @@ from claims_demo.storm.call import Line
 from claims_demo.storm.report import Tally
 from claims_demo.storm.service import SERVICES, Service, Size
 from claims_demo.storm.weather import Weather
+from tests.claims_demo.answering import Answer, Request, answering
 
 POLICY = yaml.safe_load(
     (Path(__file__).resolve().parents[2] / "claims_demo" / "policy.yaml").read_text()
@@ -91,11 +90,11 @@ def test_a_model_takes_longer_to_write_more_and_never_beyond_its_allowance() -> 
 
 def test_an_admitted_call_is_settled_with_what_it_used() -> None:
     sent, tally = call(lambda request: admitted(request))
-    assert [request.url.path for request in sent] == [
+    assert [request.path for request in sent] == [
         "/api/v1/admissions",
         "/api/v1/admissions/one/settle",
     ]
-    assert json.loads(sent[1].content) == {
+    assert sent[1].body == {
         "outcome": "succeeded",
         "input_tokens": 15,
         "output_tokens": 4,
@@ -104,7 +103,7 @@ def test_an_admitted_call_is_settled_with_what_it_used() -> None:
 
 
 def test_a_refused_call_comes_back_when_told_to_and_under_the_same_key() -> None:
-    answers: Iterator[Callable[[httpx2.Request], httpx2.Response]] = iter(
+    answers: Iterator[Callable[[Request], Answer]] = iter(
         [lambda _: shed("headroom", 40), lambda _: shed("pool_exhausted", 30), admitted, admitted]
     )
     sent, tally = call(lambda request: next(answers)(request))
@@ -126,43 +125,38 @@ def test_a_call_gives_up_when_no_retry_is_in_time(milliseconds: int | None) -> N
 
 
 def test_an_error_is_told_and_no_decision() -> None:
-    _, tally = call(lambda _: httpx2.Response(403, json={"title": "Forbidden"}))
+    _, tally = call(lambda _: Answer(403, {"title": "Forbidden"}))
     assert (tally.failed, tally.admitted, tally.shed) == (1, 0, {})
     assert "403" in next(iter(tally.faults))
 
 
 def test_a_ledger_that_is_away_is_asked_again() -> None:
-    away = httpx2.Response(503, headers={"Retry-After": "0"}, json={"title": "away"})
+    away = Answer(503, {"title": "away"}, {"Retry-After": "0"})
     answers = iter([lambda _: away, admitted, admitted])
     _, tally = call(lambda request: next(answers)(request))
     assert tally == Tally(calls=1, in_time=1, offered=1, admitted=1, settled_tokens=19)
 
 
-def call(answer: Callable[[httpx2.Request], httpx2.Response]) -> tuple[list[Any], Tally]:
+def call(answer: Callable[[Request], Answer]) -> tuple[list[Request], Tally]:
     """Makes one call; returns the requests that were sent, and the tally."""
-    sent: list[httpx2.Request] = []
     tally = Tally()
 
-    def handle(request: httpx2.Request) -> httpx2.Response:
-        sent.append(request)
-        return answer(request)
-
-    async def make() -> None:
-        transport = httpx2.MockTransport(handle)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://budget") as client:
+    async def make(url: str) -> None:
+        async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
             await Line(SERVICE, client, tally, asyncio.Event()).call(SIZE)
 
-    asyncio.run(make())
+    with answering(answer) as (url, sent):
+        asyncio.run(make(url))
     return sent, tally
 
 
-def admitted(request: httpx2.Request) -> httpx2.Response:
-    return httpx2.Response(200 if request.url.path.endswith("settle") else 201, json={"id": "one"})
+def admitted(request: Request) -> Answer:
+    return Answer(200 if request.path.endswith("settle") else 201, {"id": "one"})
 
 
-def shed(reason: str, milliseconds: int | None) -> httpx2.Response:
+def shed(reason: str, milliseconds: int | None) -> Answer:
     headers = {} if milliseconds is None else {"retry-after-ms": str(milliseconds)}
-    return httpx2.Response(429, headers=headers, json={"decision": "shed", "reason": reason})
+    return Answer(429, {"decision": "shed", "reason": reason}, headers)
 
 
 def _tokens_per_second(service: Service) -> float:
