@@ -66,7 +66,7 @@ def test_a_clock_that_was_set_back_mixes_nothing_up(history: Pool) -> None:
     stop_writers()
     newest = PoolState.objects.latest("seq")
     ahead = decode_balances(bytes(newest.state))
-    ahead.pool.at += 60_000_000
+    ahead.pool.at += 120_000_000
     PoolState.objects.filter(seq=newest.seq).update(
         state=ahead.encode(), at=moment(ahead.pool.at), kept=True
     )
