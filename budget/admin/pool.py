@@ -8,9 +8,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from budget.admin.figures import recent_usage, standings
 from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
 from budget.admin.policy import PAUSING, PolicyAdmin, Switch
+from budget.admin.recent_usage import recent_usage
+from budget.admin.standings import standings
 from budget.models import Limit, PolicyVersion, Pool, Reservation
 from budget.models.choices import Mode
 from budget.policy.history import Scope, scope_of_pool

@@ -7,9 +7,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from budget.admin.figures import recent_usage, standings_of
 from budget.admin.forms import WorkloadClassForm
 from budget.admin.policy import PolicyAdmin
+from budget.admin.recent_usage import recent_usage
+from budget.admin.standings import standings_of
 from budget.models import Pool, WorkloadClass
 from budget.policy.history import Scope, scope_of_class
 from budget.policy.words import RESERVATION, written

@@ -1,6 +1,33 @@
 """The words a policy owner may choose between; the rule's own words where it has them."""
 
+from collections.abc import Iterable, Mapping
+
 from django.db import models
+
+from budget.rule import terms as rule
+
+Choices = list[tuple[str, str]]
+
+
+def _choices(words: Iterable[str], meanings: Mapping[str, str] | None = None) -> Choices:
+    """The words of a closed set with what they mean, or as two words where that says it all."""
+    meanings = meanings or {}
+    return [(word, meanings.get(word, word.replace("_", " "))) for word in words]
+
+
+UNIT_CHOICES = _choices(rule.UNITS)
+"""What a limit counts."""
+ALGORITHM_CHOICES = _choices(rule.ALGORITHMS)
+"""How a limit counts."""
+TIER_CHOICES = _choices(
+    rule.TIERS,
+    {
+        "interactive": "interactive: somebody waits",
+        "near_line": "near-line: minutes",
+        "bulk": "bulk: hours",
+    },
+)
+"""Who is refused first: the loosest."""
 
 
 class Mode(models.TextChoices):
@@ -24,31 +51,6 @@ class Strategy(models.TextChoices):
     """How the floors of a tier follow demand."""
 
     STATIC = "static", "static: each reservation's own share"
-
-
-class Unit(models.TextChoices):
-    """What a limit counts."""
-
-    REQUESTS = "requests", "requests"
-    INPUT_TOKENS = "input_tokens", "input tokens"
-    OUTPUT_TOKENS = "output_tokens", "output tokens"
-    TOTAL_TOKENS = "total_tokens", "total tokens"
-
-
-class Algorithm(models.TextChoices):
-    """How a limit counts."""
-
-    TOKEN_BUCKET = "token_bucket", "token bucket"
-    SLIDING_WINDOW = "sliding_window", "sliding window"
-    GAUGE = "gauge", "gauge"
-
-
-class Tier(models.TextChoices):
-    """Who is refused first: the loosest."""
-
-    INTERACTIVE = "interactive", "interactive: somebody waits"
-    NEAR_LINE = "near_line", "near-line: minutes"
-    BULK = "bulk", "bulk: hours"
 
 
 class Unavailable(models.TextChoices):

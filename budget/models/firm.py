@@ -51,7 +51,7 @@ class FirmSql(pgtrigger.compiler.UpsertTriggerSql):
 class FirmTrigger(pgtrigger.Trigger):
     """A trigger that can't be ignored."""
 
-    def compile(self, model: type[models.Model]) -> pgtrigger.compiler.Trigger:
+    def compile(self, model: models.Model) -> pgtrigger.compiler.Trigger:
         """The trigger with a firm function."""
         parts = super().compile(model).sql.kwargs
         parts.pop("ignore_func_name", None)

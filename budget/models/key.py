@@ -1,5 +1,7 @@
 """Who may call the REST API, and as what."""
 
+from typing import ClassVar
+
 from django.db import models
 from rest_framework_api_key.models import AbstractAPIKey, APIKeyManager
 
@@ -29,7 +31,7 @@ class ApiKey(AbstractAPIKey):
     The key itself is shown once. Only its hash is stored, in this table alone.
     """
 
-    objects = ApiKeyManager()
+    objects: ClassVar[APIKeyManager] = ApiKeyManager()
 
     all_classes = models.BooleanField(
         default=True, help_text="May tag its calls with any workload class. Example: on."

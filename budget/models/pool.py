@@ -4,7 +4,7 @@ from typing import cast
 
 from django.db import models
 
-from budget.models.choices import Algorithm, Mode, Provider, Strategy, Unit
+from budget.models.choices import ALGORITHM_CHOICES, UNIT_CHOICES, Mode, Provider, Strategy
 from budget.models.history import remember
 from budget.models.ranges import Checked, between, in_range, one_of, slug_only
 from budget.models.triggers import (
@@ -112,11 +112,11 @@ class Limit(Checked):
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="limits")
     unit = models.CharField(
-        max_length=20, choices=Unit, help_text="What is counted. Example: total tokens."
+        max_length=20, choices=UNIT_CHOICES, help_text="What is counted. Example: total tokens."
     )
     algorithm = models.CharField(
         max_length=20,
-        choices=Algorithm,
+        choices=ALGORITHM_CHOICES,
         help_text="A bucket refills steadily, a window forgets what is older than its period, "
         "a gauge counts what is under way. Example: token bucket.",
     )
@@ -145,8 +145,8 @@ class Limit(Checked):
             models.UniqueConstraint(
                 fields=["pool", "unit", "algorithm"], name="budget_one_limit_of_a_kind"
             ),
-            one_of("limit", "unit", Unit.values),
-            one_of("limit", "algorithm", Algorithm.values),
+            one_of("limit", "unit", rule.UNITS),
+            one_of("limit", "algorithm", rule.ALGORITHMS),
             in_range("limit", "amount", 1, MAX_AMOUNT),
             in_range("limit", "per_seconds", 1, 86_400),
             in_range("limit", "burst_percent", 1, 1000),

@@ -1,5 +1,6 @@
 """Ranges and choices of policy fields, said once for the form and once for the database."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -23,10 +24,10 @@ def in_range(model: str, field: str, least: int | Decimal, most: int) -> models.
     )
 
 
-def one_of(model: str, field: str, values: list[str]) -> models.CheckConstraint:
+def one_of(model: str, field: str, values: Iterable[str]) -> models.CheckConstraint:
     """The field holds one of the values."""
     return models.CheckConstraint(
-        condition=Q(**{f"{field}__in": values}), name=f"budget_{model}_{field}"
+        condition=Q(**{f"{field}__in": list(values)}), name=f"budget_{model}_{field}"
     )
 
 

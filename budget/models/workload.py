@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, Value, When
 
-from budget.models.choices import Tier, Unavailable
+from budget.models.choices import TIER_CHOICES, Unavailable
 from budget.models.history import remember
 from budget.models.pool import Pool
 from budget.models.ranges import Checked, between, in_range, one_of, slug_only
@@ -50,7 +50,9 @@ class WorkloadClass(Checked):
         help_text="How calls name the class; fixed once created. Example: adjuster.",
     )
     tier = models.CharField(
-        max_length=20, choices=Tier, help_text="Looser tiers are shed first. Example: interactive."
+        max_length=20,
+        choices=TIER_CHOICES,
+        help_text="Looser tiers are shed first. Example: interactive.",
     )
     deadline_seconds = models.PositiveIntegerField(
         "deadline (s)",
@@ -105,7 +107,7 @@ class WorkloadClass(Checked):
         verbose_name_plural = "workload classes"
         constraints = [
             slug_only("class"),
-            one_of("class", "tier", Tier.values),
+            one_of("class", "tier", TIERS),
             one_of("class", "when_unavailable", ["", *Unavailable.values]),
             in_range("class", "deadline_seconds", 1, WEEK),
             in_range("class", "max_call_seconds", 1, DAY),

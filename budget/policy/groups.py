@@ -14,23 +14,22 @@ RECORDS = ("policyhistory", "call", "usageminute")
 
 
 def create_groups(app_config: AppConfig, **options: Any) -> None:
-    """Make both groups after migrate, with the permissions they lack.
+    """Make both groups after migrate, and give them what is new.
 
-    What an administrator took from an existing group stays taken: a group gets its
-    permissions when it is made.
+    A group that is missing gets all its permissions; one that exists, here or from the
+    project around the app, gets those that this migrate brought. So a new table reaches
+    everybody, and what an administrator took from a group stays taken.
+
+    Called before the permissions are made; else none would be new.
     """
+    permissions = Permission.objects.using(options["using"]).filter(
+        content_type__app_label="budget"
+    )
+    known = set(permissions.values_list("pk", flat=True))
     create_permissions(app_config, **options)
     views = [f"view_{model}" for model in (*POLICY, *RECORDS)]
     edits = [f"{verb}_{model}" for model in POLICY for verb in ("add", "change", "delete")]
-    _group(VIEWERS, views, options["using"])
-    _group(EDITORS, views + edits, options["using"])
-
-
-def _group(name: str, codenames: list[str], using: str) -> None:
-    group, made = Group.objects.using(using).get_or_create(name=name)
-    if made:
-        group.permissions.set(
-            Permission.objects.using(using).filter(
-                content_type__app_label="budget", codename__in=codenames
-            )
-        )
+    for name, codenames in ((VIEWERS, views), (EDITORS, views + edits)):
+        group, made = Group.objects.using(options["using"]).get_or_create(name=name)
+        wanted = permissions.filter(codename__in=codenames)
+        group.permissions.add(*(wanted if made else wanted.exclude(pk__in=known)))

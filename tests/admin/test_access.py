@@ -1,14 +1,12 @@
 """Who gets to see and do what."""
 
 import pytest
-from django.contrib.auth.models import Group, User
-from django.core.management import call_command
+from django.contrib.auth.models import User
 from django.test import Client
 
 from budget.ledger.clock import micros
 from budget.models import ApiKey, Pool, WorkloadClass
 from budget.policy import rows
-from budget.policy.groups import EDITORS, VIEWERS
 from tests.admin.conftest import class_url, pool_url, url
 
 pytestmark = pytest.mark.django_db
@@ -108,12 +106,3 @@ def test_nothing_is_changed_from_another_site(root: Client, claims: Pool) -> Non
 @pytest.mark.parametrize("page", ["call_add", "usageminute_add"])
 def test_nobody_writes_records(root: Client, page: str) -> None:
     assert root.get(url(page)).status_code == 403
-
-
-def test_groups_keep_what_an_administrator_took_from_them() -> None:
-    editors = Group.objects.get(name=EDITORS)
-    editors.permissions.clear()
-    Group.objects.get(name=VIEWERS).delete()
-    call_command("migrate", verbosity=0)
-    assert not editors.permissions.exists()
-    assert Group.objects.get(name=VIEWERS).permissions.filter(codename="view_pool").exists()

@@ -1,4 +1,4 @@
-"""Live and recent figures that pool and class pages show beside what can be edited."""
+"""What classes did on pools in the last day and week."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -10,100 +10,10 @@ from django.db.models.functions import NullIf
 from budget import services
 from budget.ledger.errors import BudgetError
 from budget.models import Pool, UsageMinute, WorkloadClass
-from budget.policy.stored import stored_terms
-from budget.rule.idle import largest_calls, reach
-from budget.rule.terms import LimitTerms, PoolTerms
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
 MINUTE = timedelta(minutes=1)
-
-
-class ClassStanding(NamedTuple):
-    """One class on one limit, in the limit's unit; percentages 0 to 100."""
-
-    slug: str
-    share_percent: float
-    floor: float
-    """What its floor holds when full."""
-    unspent: float | None
-    effective: float | None
-    reach_percent: float
-    largest_call: float
-
-
-class LimitStanding(NamedTuple):
-    """One limit with what is left of it now; None when the ledger doesn't answer."""
-
-    terms: LimitTerms
-    available: float | None
-    classes: list[ClassStanding]
-
-    @property
-    def level(self) -> float | None:
-        """What is left, never below nothing, for a meter."""
-        return None if self.available is None else max(0.0, self.available)
-
-    @property
-    def scarce(self) -> float:
-        """Below this a meter warns."""
-        return self.terms.capacity / 5
-
-
-def standings(pool: Pool) -> list[LimitStanding]:
-    """Every limit of a pool with every class's part in it, the leading limit first."""
-    terms = stored_terms(pool)
-    live = _live(pool.slug)
-    order = sorted(range(len(terms.limits)), key=lambda d: d != terms.leading)
-    return [_limit_standing(terms, d, live.get(terms.limits[d].name, {})) for d in order]
-
-
-def _limit_standing(terms: PoolTerms, d: int, live: dict[str, Any]) -> LimitStanding:
-    classes = [_class_standing(terms, c, d, live) for c in range(len(terms.classes))]
-    return LimitStanding(terms.limits[d], live.get("available"), classes)
-
-
-def _class_standing(terms: PoolTerms, c: int, d: int, live: dict[str, Any]) -> ClassStanding:
-    member, limit = terms.classes[c], terms.limits[d]
-    share = 0.0 if limit.name in member.except_limits else member.share
-    floors = live.get("floors", {}).get(member.slug, {})
-    return ClassStanding(
-        member.slug,
-        share * 100,
-        share * limit.capacity,
-        floors.get("unspent"),
-        floors.get("effective"),
-        round(reach(terms, c, d) * 100, 1),
-        max(0.0, largest_calls(terms)[c][d]),
-    )
-
-
-def _live(slug: str) -> dict[str, Any]:
-    """The ledger's view of a pool by limit name; nothing if it doesn't answer."""
-    try:
-        view = services.pool_view(slug)
-    except BudgetError:
-        return {}
-    return {f"{limit['unit']}/{limit['algorithm']}": limit for limit in view["limits"]}
-
-
-class PoolStanding(NamedTuple):
-    """One class on one limit of one pool."""
-
-    pool: Pool
-    limit: LimitStanding
-    own: ClassStanding
-
-
-def standings_of(slug: str) -> list[PoolStanding]:
-    """Where a class stands on every limit of every pool."""
-    return [
-        PoolStanding(pool, limit, own)
-        for pool in Pool.objects.select_related("untagged_class")
-        for limit in standings(pool)
-        for own in limit.classes
-        if own.slug == slug
-    ]
 
 
 class Span(NamedTuple):
