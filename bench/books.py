@@ -5,12 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from bench.peaks import Draw, bucket_excess, gauge_excess, window_excess
 from budget.ledger.clock import micros
 from budget.models import Call, Limit, Pool
-from budget.rule.decision import Charge
 
 TOLERANCE = 0.001
 COUNTED = ("offered", "admitted", "estimated_tokens", "used_tokens")
@@ -61,7 +58,7 @@ def _excess(limit: Limit, draws: list[Draw]) -> float:
 def _draws(limit: Limit, calls: list[Call]) -> Iterator[Draw]:
     for call in calls:
         ends = [end for end in (call.settled_at, call.lapsed_at) if end is not None]
-        for charge in msgspec.convert(call.charges, list[Charge]):
+        for charge in call.charged:
             if charge.limit != limit.terms.name:
                 continue
             # A gauge gets everything back when the call ends; a refund is none of its own.

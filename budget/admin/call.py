@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
-import msgspec
 from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
@@ -108,7 +107,7 @@ class CallAdmin(ReadOnlyAdmin):
 
 def verdicts(call: Call) -> list[Verdict]:
     """The decision on each touched limit, in words."""
-    return [_verdict(standing) for standing in msgspec.convert(call.arithmetic, list[Standing])]
+    return [_verdict(standing) for standing in call.standings]
 
 
 def _verdict(standing: Standing) -> Verdict:

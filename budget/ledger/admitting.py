@@ -8,7 +8,7 @@ from budget.ledger.clock import MILLISECOND, MINUTE, moment
 from budget.ledger.errors import Forbidden, Implausible, KeyReused, UnknownClass
 from budget.ledger.ids import made_at, new_id
 from budget.ledger.operations import Admission, AdmissionRequest, Admit
-from budget.ledger.rows import DecidedCall, RetriedCall, StoredCall
+from budget.ledger.rows import DecidedCall, RetriedCall, StoredCall, json_text
 from budget.ledger.wording import refusal_in_words
 from budget.providers import Tokens
 from budget.rule.admission import offer
@@ -175,8 +175,8 @@ def _row(
         limit=decision.limit or "",
         retry_after_ms=decision.retry_after_ms,
         detail="" if decision.admitted else refusal_in_words(terms, decision),
-        arithmetic=decision.standings,
-        charges=decision.charges,
+        arithmetic=json_text(decision.standings),
+        charges=json_text(decision.charges),
         lease_expires=lease_expires,
     )
 
@@ -194,7 +194,7 @@ def _count(batch: Batch, row: DecidedCall, decision: Decision) -> None:
         row.workload_class,
         decision,
         tokens=row.input_tokens + row.output_tokens,
-        charged=row.charges[leading].amount if row.charges and leading is not None else 0,
+        charged=decision.charges[leading].amount if decision.charges and leading is not None else 0,
     )
 
 
@@ -208,7 +208,7 @@ def _admission(batch: Batch, row: DecidedCall, decision: Decision) -> Admission:
         tier=None if c is None else batch.terms.classes[c].tier,
         deadline=moment(row.deadline),
         lease_expires=None if row.lease_expires is None else moment(row.lease_expires),
-        charged=charged(row.charges),
+        charged=charged(decision.charges),
         policy_version=batch.terms.version,
         would_be=decision.would_be,
         reason=decision.reason,

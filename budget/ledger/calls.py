@@ -3,12 +3,9 @@
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
 from budget.ledger.admitting import charged
 from budget.ledger.errors import UnknownCall
 from budget.models import Call, Pool, WorkloadClass
-from budget.rule.decision import Charge, Standing
 
 
 def explanation(call_id: UUID, key_prefix: str) -> dict[str, Any]:
@@ -35,7 +32,7 @@ def explanation(call_id: UUID, key_prefix: str) -> dict[str, Any]:
         "offered_at": call.offered_at,
         "deadline": call.deadline,
         "lease_expires": call.lease_expires,
-        "charged": charged(msgspec.convert(call.charges, list[Charge])),
+        "charged": charged(call.charged),
         "policy_version": call.policy_version,
         "would_be": call.reason or None if admitted else None,
         "reason": None if admitted else call.reason,
@@ -43,9 +40,7 @@ def explanation(call_id: UUID, key_prefix: str) -> dict[str, Any]:
         "retryable": call.retry_after_ms is not None,
         "retry_after_ms": call.retry_after_ms,
         "detail": call.detail,
-        "limits": [
-            numbers._asdict() for numbers in msgspec.convert(call.arithmetic, list[Standing])
-        ],
+        "limits": [numbers._asdict() for numbers in call.standings],
         "state": call.state,
         "usage": _usage(call),
     }

@@ -33,7 +33,7 @@ c.id, c.key_prefix, c.idempotency_key, c.fingerprint, c.workload_class, c.policy
 (extract(epoch FROM c.offered_at) * 1000000)::bigint,
 (extract(epoch FROM c.deadline) * 1000000)::bigint,
 c.input_tokens, c.output_tokens, c.state, c.reason, c."limit", c.retry_after_ms, c.detail,
-c.charges::text, (extract(epoch FROM c.lease_expires) * 1000000)::bigint,
+c.charges, (extract(epoch FROM c.lease_expires) * 1000000)::bigint,
 c.lapsed_at IS NOT NULL, c.retried_as IS NOT NULL, c.outcome,
 c.used_input_tokens, c.used_output_tokens, c.used_cached_input_tokens,
 c.refunded, c.overrun
@@ -102,7 +102,7 @@ FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
     id uuid, workload_class text, untagged boolean, key_prefix text, idempotency_key text,
     fingerprint text, input_tokens bigint, output_tokens bigint, source text, tags jsonb,
     deadline bigint, position integer, state text, reason text, "limit" text,
-    retry_after_ms bigint, detail text, arithmetic jsonb, charges jsonb, lease_expires bigint
+    retry_after_ms bigint, detail text, arithmetic text, charges text, lease_expires bigint
 )
 """
 

@@ -19,7 +19,7 @@ from budget.models import Call, PolicyRevision, PoolState
 from budget.providers import Tokens
 from budget.rule.admission import offer
 from budget.rule.adopt import adopt
-from budget.rule.decision import Charge, Decision, Standing
+from budget.rule.decision import Decision
 from budget.rule.pool import Offer, advance, release, settle
 from budget.rule.pool import PoolState as Balances
 from budget.rule.terms import PoolTerms
@@ -79,7 +79,7 @@ def rerun(pool_id: int, seq: int) -> Rerun:
         if event.call is None:
             continue
         if event.stage == LAPSE:
-            release(terms, state, event.call.workload_class, _charges(event.call))
+            release(terms, state, event.call.workload_class, event.call.charged)
         elif event.seq == event.call.seq and event.position == event.call.position:
             decisions += 1
             again = _offer_again(terms, state, event.call)
@@ -133,7 +133,7 @@ def _settle_again(terms: PoolTerms, state: Balances, call: Call) -> None:
             ),
         )
     held = call.lapsed_at is None
-    settle(terms, state, call.workload_class, _charges(call), used, held)
+    settle(terms, state, call.workload_class, call.charged, used, held)
 
 
 def _same(call: Call, again: Decision) -> bool:
@@ -142,13 +142,9 @@ def _same(call: Call, again: Decision) -> bool:
         and call.reason == (again.reason or again.would_be or "")
         and call.limit == (again.limit or "")
         and call.retry_after_ms == again.retry_after_ms
-        and msgspec.convert(call.arithmetic, list[Standing]) == again.standings
-        and _charges(call) == again.charges
+        and call.standings == again.standings
+        and call.charged == again.charges
     )
-
-
-def _charges(call: Call) -> list[Charge]:
-    return msgspec.convert(call.charges, list[Charge])
 
 
 def _terms(revision: PolicyRevision) -> PoolTerms:

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from budget.ledger.tally import ClassTally
-from budget.rule.decision import Charge, Standing
+from budget.rule.decision import Charge
 from budget.rule.pool import Settlement
 from budget.rule.terms import PoolTerms
 
@@ -71,6 +71,11 @@ class StoredCall(msgspec.Struct):
         return self.input_tokens + self.output_tokens
 
 
+def json_text(value: Any) -> str:
+    """A value as JSON, for a parameter of the ledger's SQL."""
+    return msgspec.json.encode(value).decode()
+
+
 class DecidedCall(msgspec.Struct, kw_only=True):
     """A decision to insert."""
 
@@ -91,8 +96,9 @@ class DecidedCall(msgspec.Struct, kw_only=True):
     limit: str
     retry_after_ms: int | None
     detail: str
-    arithmetic: list[Standing]
-    charges: list[Charge]
+    arithmetic: str
+    charges: str
+    """Both JSON as text: cheaper for the database to take in than as part of the document."""
     lease_expires: int | None
 
 

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import msgspec
 import psycopg
 
 from budget.ledger import queries
-from budget.ledger.rows import Changes, StoredCall
+from budget.ledger.rows import Changes, StoredCall, json_text
 
 SWEEP_EVERY = 64
 """Old states are deleted this many batches at a time."""
@@ -80,7 +79,7 @@ def lock_and_read(
     if ids:
         found.append(connection.execute(queries.CALLS_BY_ID, (ids, pool_id), prepare=True))
     if key_document := [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in keys]:
-        document = _json(key_document)
+        document = json_text(key_document)
         found.append(connection.execute(queries.CALLS_BY_KEY, (document, pool_id), prepare=True))
     pipeline.sync()
     if lock.rowcount == 0:
@@ -139,7 +138,7 @@ def _statements(
     if state is not None:
         yield from _state_statements(pool_id, changes, state)
     if changes.renewed:
-        yield queries.RENEW, (_json(changes.renewed),)
+        yield queries.RENEW, (json_text(changes.renewed),)
     if changes.heard:
         yield queries.HEARD, (changes.heard,)
 
@@ -148,17 +147,17 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
     seq, at, document = state.known
     batch = {"pool": pool_id, "seq": seq, "now": at, "version": state.version}
     if changes.retried:
-        yield queries.RETRY, (_json(changes.retried),)
+        yield queries.RETRY, (json_text(changes.retried),)
     if changes.forgotten:
         yield queries.FORGET_KEYS, (changes.forgotten,)
     if changes.decided:
-        yield queries.DECIDE, {**batch, "calls": _json(changes.decided)}
+        yield queries.DECIDE, {**batch, "calls": json_text(changes.decided)}
     if changes.lapsed:
         yield queries.LAPSE, (at, changes.lapsed)
     if changes.settled:
-        yield queries.SETTLE, {"seq": seq, "now": at, "calls": _json(changes.settled)}
+        yield queries.SETTLE, {"seq": seq, "now": at, "calls": json_text(changes.settled)}
     if closed := changes.closed:
-        tallies = _json(closed.documents())
+        tallies = json_text(closed.documents())
         yield (
             queries.CLOSE_MINUTE,
             {
@@ -170,7 +169,7 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
         )
     if changes.revision is not None:
         terms, changed_at = changes.revision
-        yield queries.KEEP_REVISION, (pool_id, terms.version, _json(terms), changed_at, at)
+        yield queries.KEEP_REVISION, (pool_id, terms.version, json_text(terms), changed_at, at)
     yield queries.APPEND_STATE, (pool_id, seq, at, document, state.kept)
     if seq % SWEEP_EVERY == 0:
         newest = seq - SWEEP_EVERY
@@ -182,7 +181,3 @@ def _one(cursor: psycopg.Cursor) -> Any:
     row = cursor.fetchone()
     assert row is not None, "always one row"
     return row
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

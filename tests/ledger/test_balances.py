@@ -95,7 +95,7 @@ def test_charges_of_an_older_version_are_not_given_back(caplog: pytest.LogCaptur
     WorkloadClass.objects.update(max_call_seconds=1)
     make_pool(WINDOW)
     call = admit(tokens=1000)
-    Call.objects.update(charges=[["total_tokens/sliding_window"]])
+    Call.objects.update(charges='[["total_tokens/sliding_window"]]')
     settle(call.id, 1)
     assert available() == 9000
     assert "another format" in caplog.text
