@@ -22,6 +22,7 @@ TOKENS_A_MINUTE = {
     "burst_percent": 10,
 }
 """60,000 tokens when full, 10,000 a second."""
+WIDE_WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 100_000}
 
 
 def make_classes() -> dict[str, WorkloadClass]:
