@@ -53,5 +53,6 @@ real cost been charged at once, jointly over all leases; after a long drain, whe
 rooms stand than a meter keeps, it may be less by about a fiftieth of their span, never
 more. *Overruns* break the bounds by their own size and become debt. *Comparison* allows
 10⁻⁶ of a unit, because levels are floats. *Retry-After* is exact on buckets and windows
-when no promises are outstanding; on gauges it is an estimate from learned call times.
+when no promises are outstanding; with promises a moment may be early where several limits
+bind in turn; on gauges it is an estimate from learned call times.
 """

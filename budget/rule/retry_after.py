@@ -103,6 +103,10 @@ class _Search:
         self.splits = splits(terms, state)
         self.touched = {terms.limit_index[numbers.limit]: numbers for numbers in touched}
         self.ahead = self._promised()
+        # Each call ahead may take up to the tolerance too much; half of it is left for that.
+        self.enough = {
+            d: TOLERANCE / 2 if ahead.all else TOLERANCE for d, ahead in self.ahead.items()
+        }
         busy = [last + ACTIVITY for last in state.last_offered[:c] if last]
         self.quiet_at = max([state.at, *busy])
 
@@ -130,12 +134,12 @@ class _Search:
     def _closed_at(self, d: int, gap: Gap) -> int:
         at, split, level = self.state.at, self.splits[d], self.state.levels[d]
         missing = gap(self.touched[d], self.ahead[d], split)
-        if missing <= TOLERANCE:
+        if missing <= self.enough[d]:
             return at
         idle_at = max(level.idle_at(split, at), self.quiet_at)
         last = at + _whole_milliseconds(min(idle_at, self.call.deadline) - at)
         missing_last = self._gap_at(d, gap, last)
-        if missing_last <= TOLERANCE:
+        if missing_last <= self.enough[d]:
             moment = self._first(d, gap, (at, missing), (last, missing_last))
             if isinstance(level, Gauge) and missing <= level.total:
                 return min(moment, self._freed_at(level, missing))
@@ -172,7 +176,7 @@ class _Search:
             step = min(max(1, ceil(steps * part)), steps - 1)
             moment = open_[0] + step * MILLISECOND
             missing = self._gap_at(d, gap, moment)
-            if missing <= TOLERANCE:
+            if missing <= self.enough[d]:
                 closed = moment, missing
             else:
                 open_ = moment, missing

@@ -101,9 +101,8 @@ class Model:
         assert call.slug is not None
         lease = Lease(call.slug, {})
         for limit, cost in zip(self.terms.limits, call.costs, strict=True):
-            if cost:
-                history = self.histories[limit.name]
-                lease.charges[limit.name] = history, history.charge(now, call.slug, cost)
+            history = self.histories[limit.name]
+            lease.charges[limit.name] = history, history.charge(now, call.slug, cost)
         return lease
 
     def settle(self, lease: Lease, real: dict[str, int], now: int) -> None:

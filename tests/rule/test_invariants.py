@@ -310,8 +310,12 @@ def test_9_a_retry_that_could_only_come_at_the_deadline_is_too_late() -> None:
 def test_9_promised_callers_come_back_one_after_another(
     day: Day, caller: int, size: int, callers: int
 ) -> None:
-    """None of a herd of equals that comes back as promised is refused again."""
-    world = World(day.terms)
+    """None of a herd of equals that comes back as promised is refused again.
+
+    On one limit: where several bind in turn, a bucket may overflow while another one makes
+    its callers wait, which the promises do not foresee.
+    """
+    world = World(replace(day.terms, limits=day.terms.limits[:1]))
     for step in day.steps:
         world.live(step)
     world.state.promises.clear()
