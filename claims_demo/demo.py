@@ -109,9 +109,11 @@ def _watch(
     return report, False
 
 
-def _pool(client: httpx2.Client) -> dict[str, Any]:
+def _pool(client: httpx2.Client) -> dict[str, Any] | None:
+    """The pool as the API shows it; None once an edit has taken it, or the key's way to it."""
     try:
-        return dict(client.get(f"/api/v1/pools/{POOL}").raise_for_status().json())
+        response = client.get(f"/api/v1/pools/{POOL}")
+        return None if response.is_client_error else dict(response.raise_for_status().json())
     except httpx2.HTTPError as error:
         raise ProcessFailed(
             f"The service stopped answering ({error}): {_web_log()} says why."

@@ -9,7 +9,9 @@ from rich.table import Table
 
 from claims_demo.storm.report import Report, Tally
 
-LEADING = ("total_tokens", "token_bucket")
+UNITS = ("total_tokens", "output_tokens", "input_tokens", "requests")
+"""Whose levels to show: of the first of these the pool has, and of a rate before a gauge."""
+GONE, NONE = "gone", "–"
 PLAIN_EVERY = 5.0
 """Seconds between plain reports."""
 COLUMNS = ("class", "offered", "admitted", "shed", "settled tokens", "level", "floor")
@@ -19,7 +21,8 @@ class Scoreboard:
     """Shows reports beside the pool's balances while its block runs.
 
     `level` is what is left: of a class's floor, in the last row of the pool; `floor` is
-    the whole of it, in the last row the capacity. Both in tokens.
+    the whole of it, in the last row the capacity. Both in tokens, unless the headline
+    names another limit. The policy may change meanwhile: what it has no more is `gone`.
     """
 
     def __init__(self, console: Console) -> None:
@@ -41,14 +44,16 @@ class Scoreboard:
         if self._live:
             self._live.stop()
 
-    def show(self, report: Report, pool: dict[str, Any]) -> None:
-        """Shows the report; `pool` is the body of `GET /pools/{slug}`."""
-        rows = _rows(report, pool)
+    def show(self, report: Report, pool: dict[str, Any] | None) -> None:
+        """Shows the report; `pool` is the body of `GET /pools/{slug}`, None if it is gone."""
+        limit = _leading(pool)
+        rows = _rows(report, pool, limit)
+        headline = _headline(report, limit)
         if self._live:
-            self._live.update(_table(rows, _headline(report)), refresh=True)
+            self._live.update(_table(rows, headline), refresh=True)
         elif report.elapsed >= self._next_plain:
             self._next_plain += PLAIN_EVERY
-            self._console.print(_headline(report))
+            self._console.print(headline)
             for row in rows:
                 self._console.print(_line(row))
 
@@ -61,42 +66,65 @@ def shed_in_words(tally: Tally) -> str:
     return f"{tally.shed_total:,} ({', '.join(f'{count:,} {name}' for name, count in reasons)})"
 
 
-def _headline(report: Report) -> str:
+def _headline(report: Report, limit: dict[str, Any] | None) -> str:
     weather = "storm: all services spike together" if report.is_storm else "calm"
-    return f"{report.elapsed:4.0f} s  {weather}"
+    of = f" (levels of {limit['unit']})" if limit and limit["unit"] != UNITS[0] else ""
+    return f"{report.elapsed:4.0f} s  {weather}{of}"
 
 
-def _rows(report: Report, pool: dict[str, Any]) -> list[tuple[str, ...]]:
-    limit = _leading(pool)
-    rows: list[tuple[str, ...]] = [
-        (
-            workload_class,
-            f"{tally.offered:,}",
-            f"{tally.admitted:,}",
-            shed_in_words(tally),
-            f"{tally.settled_tokens:,}",
-            f"{limit['floors'][workload_class]['effective']:,.0f}",
-            f"{limit['floors'][workload_class]['share_percent'] * limit['capacity'] / 100:,.0f}",
-        )
-        for workload_class, tally in report.tallies.items()
+def _rows(
+    report: Report, pool: dict[str, Any] | None, limit: dict[str, Any] | None
+) -> list[tuple[str, ...]]:
+    """One row per class that calls or that the pool has, and the pool's."""
+    classes = pool["classes"] if pool else {}
+    tallies = {slug: Tally() for slug in classes} | report.tallies
+    rows = [
+        (*_counts(slug, tally), *_floor(slug, classes, limit)) for slug, tally in tallies.items()
     ]
-    whole = report.tallies.values()
-    rows.append(
-        (
-            "pool",
-            f"{sum(tally.offered for tally in whole):,}",
-            f"{sum(tally.admitted for tally in whole):,}",
-            f"{sum(tally.shed_total for tally in whole):,}",
-            f"{sum(tally.settled_tokens for tally in whole):,}",
-            f"{limit['available']:,.0f}",
-            f"{limit['capacity']:,.0f}",
-        )
+    if pool is None:
+        return [*rows, (*_sums(report), GONE, NONE)]
+    if limit is None:
+        return [*rows, (*_sums(report), NONE, NONE)]
+    return [*rows, (*_sums(report), f"{limit['available']:,.0f}", f"{limit['capacity']:,.0f}")]
+
+
+def _counts(slug: str, tally: Tally) -> tuple[str, ...]:
+    return (
+        slug,
+        f"{tally.offered:,}",
+        f"{tally.admitted:,}",
+        shed_in_words(tally),
+        f"{tally.settled_tokens:,}",
     )
-    return rows
 
 
-def _leading(pool: dict[str, Any]) -> dict[str, Any]:
-    return next(limit for limit in pool["limits"] if (limit["unit"], limit["algorithm"]) == LEADING)
+def _sums(report: Report) -> tuple[str, ...]:
+    whole = report.tallies.values()
+    return (
+        "pool",
+        f"{sum(tally.offered for tally in whole):,}",
+        f"{sum(tally.admitted for tally in whole):,}",
+        f"{sum(tally.shed_total for tally in whole):,}",
+        f"{sum(tally.settled_tokens for tally in whole):,}",
+    )
+
+
+def _floor(slug: str, classes: dict[str, Any], limit: dict[str, Any] | None) -> tuple[str, str]:
+    """A class's level and floor."""
+    if slug not in classes:
+        return GONE, NONE
+    if limit is None:
+        return NONE, NONE
+    floor = limit["floors"][slug]
+    whole = floor["share_percent"] * limit["capacity"] / 100
+    return f"{floor['effective']:,.0f}", f"{whole:,.0f}"
+
+
+def _leading(pool: dict[str, Any] | None) -> dict[str, Any] | None:
+    def rank(limit: dict[str, Any]) -> tuple[bool, int]:
+        return limit["algorithm"] == "gauge", UNITS.index(limit["unit"])
+
+    return min(pool["limits"], key=rank, default=None) if pool else None
 
 
 def _line(row: tuple[str, ...]) -> str:

@@ -1,25 +1,30 @@
 """`make demo`, as its user meets it, and how it judges a storm."""
 
 import io
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from rich.console import Console
 
 from claims_demo.database.stale import living
+from claims_demo.demo import _pool
 from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.report import Report, Tally
 from claims_demo.verdict import verdict
 from tests.claims_demo.directories import temporary_dir
 from tests.claims_demo.programs import ROOT, environment
 
-POOL = {
+POOL: dict[str, Any] = {
     "limits": [
         {
             "unit": "total_tokens",
@@ -32,7 +37,8 @@ POOL = {
                 "nightly": {"share_percent": 0.0, "effective": 0.0},
             },
         }
-    ]
+    ],
+    "classes": {"adjuster": {}, "rescore": {}, "nightly": {}},
 }
 
 
@@ -80,6 +86,55 @@ def test_without_a_terminal_the_scoreboard_is_plain_lines_every_few_seconds() ->
         "· level 39,500 · floor 50,000"
     )
     assert lines[9].endswith("level 41,000 · floor 100,000")
+
+
+def without_class(slug: str) -> dict[str, Any]:
+    pool = deepcopy(POOL)
+    del pool["classes"][slug], pool["limits"][0]["floors"][slug]
+    return pool
+
+
+def with_class(slug: str) -> dict[str, Any]:
+    pool = deepcopy(POOL)
+    pool["classes"][slug] = {}
+    pool["limits"][0]["floors"][slug] = {"share_percent": 0.0, "effective": 0.0}
+    return pool
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        (None, ["adjuster: offered 20 .* level gone · floor –", "pool: offered 79 .* level gone"]),
+        (without_class("adjuster"), ["adjuster: offered 20 .* level gone", "level 41,000"]),
+        (with_class("rush"), ["rush: offered 0 .* level 0 · floor 0", "adjuster: .* level 39,500"]),
+        (POOL | {"limits": []}, ["adjuster: .* level –", "pool: .* level – · floor –"]),
+        (
+            POOL
+            | {
+                "limits": [
+                    POOL["limits"][0] | {"unit": "requests", "algorithm": "gauge"},
+                    POOL["limits"][0] | {"unit": "requests", "algorithm": "sliding_window"},
+                ]
+            },
+            [r"\(levels of requests\)", "adjuster: .* level 39,500"],
+        ),
+    ],
+    ids=["pool gone", "class gone", "class added", "no limit", "other limits"],
+)
+def test_the_scoreboard_shows_what_is_there_after_any_edit(
+    pool: dict[str, Any] | None, expected: list[str]
+) -> None:
+    out = io.StringIO()
+    with Scoreboard(Console(file=out, soft_wrap=True)) as board:
+        board.show(report(), pool)
+    for line in expected:
+        assert re.search(line, out.getvalue())
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_pool_that_an_edit_took_away_does_not_end_the_demo(status: int) -> None:
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(status))
+    assert _pool(httpx2.Client(base_url="http://budget", transport=transport)) is None
 
 
 def test_on_a_terminal_the_scoreboard_is_a_table() -> None:
