@@ -1,14 +1,27 @@
 """Undoing one remembered change, checked and remembered like any other edit."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
+from django.db.models import Q
 
-from budget.policy.history import Change, Entry
-from budget.policy.rows import LIMIT, POLICY, POOL, RESERVATION, WORKLOAD_CLASS, Kind, Slugs
+from budget.models import ApiKey
+from budget.policy.history import Change, Entry, entries
+from budget.policy.rows import (
+    KEY_CLASS,
+    KEY_POOL,
+    LIMIT,
+    POLICY,
+    POOL,
+    RESERVATION,
+    WORKLOAD_CLASS,
+    Kind,
+    Slugs,
+)
 from budget.policy.stored import check_deferred, hold_policy, new_problems, stored_problems
 
 PARTS = {
@@ -16,6 +29,12 @@ PARTS = {
     WORKLOAD_CLASS: ((RESERVATION, "workload_class"),),
 }
 """What goes with a row when it is removed."""
+
+RIGHTS = {
+    WORKLOAD_CLASS: (KEY_CLASS, "workloadclass_id", "all_classes"),
+    POOL: (KEY_POOL, "pool_id", "all_pools"),
+}
+"""What API keys are bound by: the kind of the binding, its column, and the switch instead."""
 
 
 class RevertError(Exception):
@@ -49,11 +68,15 @@ May = Callable[[Iterable[str]], bool]
 def plan(change: Change) -> list[Step]:
     """What it takes to undo the change now, keeping later edits of other rows and fields.
 
+    A class or pool that comes back gets back the API keys that were bound to it, whoever
+    may edit keys: the change took that right along.
+
     Writes nothing. Empty if everything stands as before the change. Raises `RevertError`
     if a row that it edited was removed since.
     """
-    steps = {(step.kind, _pk(step)): step for undo in _undos(change) for step in _steps(undo)}
-    return [step for kind in POLICY for step in steps.values() if step.kind is kind]
+    found = {(step.kind, _pk(step)): step for undo in _undos(change) for step in _steps(undo)}
+    steps = [step for kind in POLICY for step in found.values() if step.kind is kind]
+    return [*steps, *_rights(change, steps)]
 
 
 def revert(change: Change, may: May) -> list[str]:
@@ -84,16 +107,24 @@ def revert(change: Change, may: May) -> list[str]:
 
 def refuse_forbidden(steps: list[Step], may: May) -> None:
     """Raise `RevertError` unless the steps' permissions are given, each named that isn't."""
-    lacking = sorted({step.permission for step in steps if not may([step.permission])})
+    needed = {step.permission for step in steps if step.kind in POLICY}
+    lacking = sorted(permission for permission in needed if not may([permission]))
     if lacking:
         words = ", ".join(name.removeprefix("budget.").replace("_", " ") for name in lacking)
         raise RevertError([f"Undoing this takes rights you don't have: {words}."])
 
 
 def told(steps: list[Step]) -> list[str]:
-    """The steps in words, one line per edited field or added or removed row."""
+    """The steps in words, one line per edited field or added or removed row.
+
+    API keys are counted, not named: not everybody who may edit the policy may see them.
+    """
     slugs = Slugs.ever()
-    return [line for step in steps for line in slugs.told(*step)]
+    lines = [line for step in steps if step.kind in POLICY for line in slugs.told(*step)]
+    keys = Counter(slugs.right(step.kind, step.then) for step in steps if step.kind not in POLICY)
+    return lines + [
+        f"{count} API key{'s'[: count > 1]} may use {right} again" for right, count in keys.items()
+    ]
 
 
 class Undo(NamedTuple):
@@ -141,8 +172,31 @@ def _steps(undo: Undo) -> Iterator[Step]:
     elif undo.after is not None:
         raise RevertError([f"The {model._meta.verbose_name} was removed since."])
     else:
-        row = model(**{name: getattr(undo.before, name) for name in _columns(model)})
-        yield Step(undo.kind, None, row)
+        yield Step(undo.kind, None, _row(undo.kind, undo.before))
+
+
+def _rights(change: Change, steps: list[Step]) -> Iterator[Step]:
+    """The bindings that the change removed with classes or pools that now come back."""
+    for owner, (kind, column, switch) in RIGHTS.items():
+        back = [_pk(step) for step in steps if step.kind is owner and step.now is None]
+        removed = Q(
+            pgh_created_at=change.at,
+            transaction=change.transaction,
+            pgh_label="delete",
+            **{f"{column}__in": back},
+        )
+        bindings = [entry.event for entry in entries({kind: removed})] if back else []
+        keys = ApiKey.objects.filter(**{"revoked": False, switch: False}).in_bulk(
+            [binding.apikey_id for binding in bindings]
+        )
+        for binding in bindings:
+            if binding.apikey_id in keys:
+                yield Step(kind, None, _row(kind, binding))
+
+
+def _row(kind: Kind, event: Any) -> Any:
+    """The row that an event shows, not saved."""
+    return kind.model(**{name: getattr(event, name) for name in _columns(kind.model)})
 
 
 def _removals(kind: Kind, row: Any) -> Iterator[Step]:

@@ -81,15 +81,17 @@ class Slugs(NamedTuple):
                 return f"pool {self.pools.get(row.pool_id)}, reservation of {owner}"
             case "apikey":
                 return f"API key {row.name}"
-            case "apikeyclass":
-                slug = self.classes.get(row.workloadclass_id)
-                return f"API key {row.apikey_id}…, right to class {slug}"
-            case "apikeypool":
-                slug = self.pools.get(row.pool_id)
-                return f"API key {row.apikey_id}…, right to pool {slug}"
+            case "apikeyclass" | "apikeypool":
+                return f"API key {row.apikey_id}…, right to {self.right(kind, row)}"
             case "pool":
                 return f"pool {row.slug}"
         return f"class {row.slug}"
+
+    def right(self, kind: Kind, row: Any) -> str:
+        """What an API key is bound to: `class rescore`."""
+        if kind is KEY_CLASS:
+            return f"class {self.classes.get(row.workloadclass_id)}"
+        return f"pool {self.pools.get(row.pool_id)}"
 
     def values(self, kind: Kind, row: Any) -> dict[str, Any]:
         """The edited fields of a row or an event, related classes by their slug."""

@@ -115,6 +115,32 @@ def test_a_deleted_pool_comes_back_whole(editor: Client, claims: Pool) -> None:
     assert (pool.limits.count(), pool.reservations.count()) == (3, 3)
 
 
+def test_keys_bound_to_what_was_deleted_are_bound_again_on_revert(
+    editor: Client, claims: Pool
+) -> None:
+    bound, _ = ApiKey.objects.create_key(name="batch", all_classes=False, all_pools=False)
+    revoked, _ = ApiKey.objects.create_key(name="old", all_pools=False)
+    for key in (bound, revoked):
+        key.pools.add(claims)
+    bound.classes.add(WorkloadClass.objects.get(slug="adjuster"))
+    editor.post(url("pool_delete", claims.pk), {"post": "yes", "reason": "mistake"})
+    ApiKey.objects.filter(pk=revoked.pk).update(revoked=True)
+    address = newest(editor).revert_url
+    page = editor.get(address)
+    assert "1 API key may use pool claims again" in page.context["report"]
+    assert bound.prefix not in page.content.decode()
+    editor.post(address, {"reason": "sorry"})
+    assert list(bound.pools.all()) == [claims]
+    assert not revoked.pools.exists()
+
+    adjuster = WorkloadClass.objects.get(slug="adjuster")
+    deletion = url("workloadclass_delete", adjuster.pk)
+    editor.post(deletion, {"post": "yes", "reason": "mistake"})
+    assert not bound.classes.exists()
+    editor.post(newest(editor).revert_url, {"reason": "sorry"})
+    assert list(bound.classes.all()) == [adjuster]
+
+
 def test_an_added_pool_goes_when_its_addition_is_reverted(editor: Client, claims: Pool) -> None:
     pool = Pool.objects.create(slug="night", provider="openai")
     address = newest(editor).revert_url
