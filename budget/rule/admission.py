@@ -27,13 +27,13 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
     since somebody pressed it to stop calls.
     """
     c = call.workload_class
-    state.promises.pop(call.key, None)
     if c is not None:
         state.last_offered[c] = state.at
     touched = standings(terms, state, call)
     refusal = obstacle(terms, state, call, touched)
     if refusal is None:
         assert c is not None, "an untagged call always meets an obstacle"
+        state.promises.pop(call.key, None)
         source = drawn(terms, state, call)
         charges = charge(terms, state, c, call.costs)
         return Decision(
@@ -41,6 +41,7 @@ def offer(terms: PoolTerms, state: PoolState, call: Offer) -> Decision:
         )
     reason, limit = refusal
     if terms.mode == "observe" and reason != "paused":
+        state.promises.pop(call.key, None)
         return Decision(
             admitted=True, workload_class=c, would_be=reason, limit=limit, standings=touched
         )
@@ -60,12 +61,14 @@ def _retry_after_ms(
     terms: PoolTerms, state: PoolState, call: Offer, reason: Reason, touched: Sequence[Standing]
 ) -> int | None:
     """Milliseconds until the call would fit; None if never, or not before its deadline."""
-    if reason in NOT_RETRYABLE:
-        return None
+    moment = None
     if reason == "paused":
         moment = spread(call, state.at + PAUSED_RETRY, PAUSED_RETRY)
-        return (moment - state.at) // 1000 if moment < call.deadline else None
-    moment = retry_moment(terms, state, call, touched)
-    if moment >= call.deadline:
+    elif reason not in NOT_RETRYABLE:
+        moment = retry_moment(terms, state, call, touched)
+    if moment is None or moment >= call.deadline:
+        state.promises.pop(call.key, None)
         return None
-    return (promise(state, call, moment) - state.at) // 1000
+    if reason != "paused":
+        moment = promise(state, call, moment)
+    return (moment - state.at) // 1000

@@ -61,7 +61,7 @@ class PoolState(msgspec.Struct, kw_only=True):
     call_times: list[Quantile]
     """The median time from admission to settlement of each class, in seconds."""
     promises: dict[str, Promise] = {}
-    """By the key of the caller who holds it."""
+    """By the key of the caller who holds it, in the order in which they were made."""
 
 
 def fresh(terms: PoolTerms, now: int) -> PoolState:

@@ -1,6 +1,7 @@
 """When a refused call would fit if nothing else arrived."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 from zlib import crc32
@@ -47,7 +48,8 @@ def retry_moment(
     In microseconds since the epoch, a whole number of milliseconds after the state's
     moment; some moment past the call's deadline if it does not fit by then. `touched`
     holds the numbers it was refused by. Calls already promised a moment to the same or
-    stricter classes are counted as if they came first. Every test of the rule, once it
+    stricter classes are counted as if they came first; a caller that holds a promise
+    itself, and came back early, keeps its place among them. Every test of the rule, once it
     holds, keeps holding while nothing else arrives, so the moments of single limits
     combine by maximum, and the ways within the own floor and beyond it by minimum.
 
@@ -73,9 +75,9 @@ def retry_moment(
 
 
 def promise(state: PoolState, call: Offer, moment: int) -> int:
-    """Keep a moment for a refused caller; return the moment to tell it."""
+    """Keep a moment for a refused caller, in its place if it has one; return what to tell it."""
     assert call.workload_class is not None, "an untagged call is not retryable"
-    if len(state.promises) >= MOST_PROMISES:
+    if len(state.promises) >= MOST_PROMISES and call.key not in state.promises:
         return spread(call, moment, moment - state.at)
     until = min(moment + SECOND, call.deadline)
     state.promises[call.key] = Promise(call.workload_class, moment, until, call.costs)
@@ -102,6 +104,8 @@ class _Search:
         self.terms, self.state, self.call, self.c = terms, state, call, c
         self.splits = splits(terms, state)
         self.touched = {terms.limit_index[numbers.limit]: numbers for numbers in touched}
+        before = takewhile(lambda held: held[0] != call.key, state.promises.items())
+        self.earlier = [promised for _, promised in before if promised.workload_class <= c]
         self.ahead = self._promised()
         # Each call ahead may take up to the tolerance too much; half of it is left for that.
         self.enough = {
@@ -123,12 +127,11 @@ class _Search:
 
     def _promised(self) -> dict[int, Ahead]:
         everyone, own = dict.fromkeys(self.touched, 0), dict.fromkeys(self.touched, 0)
-        for promised in self.state.promises.values():
-            if promised.workload_class <= self.c:
-                for d in everyone:
-                    everyone[d] += promised.costs[d]
-                    if promised.workload_class == self.c:
-                        own[d] += promised.costs[d]
+        for promised in self.earlier:
+            for d in everyone:
+                everyone[d] += promised.costs[d]
+                if promised.workload_class == self.c:
+                    own[d] += promised.costs[d]
         return {d: Ahead(everyone[d], own[d]) for d in everyone}
 
     def _closed_at(self, d: int, gap: Gap) -> int:
@@ -155,12 +158,11 @@ class _Search:
     def _promised_left(self, d: int, missing: float) -> int:
         """The moment of the promised call with which those before it free what is missing."""
         moment = self.state.at
-        for promised in sorted(self.state.promises.values(), key=lambda p: p.moment):
+        for promised in sorted(self.earlier, key=lambda p: p.moment):
             if missing <= TOLERANCE:
                 break
-            if promised.workload_class <= self.c:
-                missing -= promised.costs[d]
-                moment = promised.moment
+            missing -= promised.costs[d]
+            moment = promised.moment
         return moment
 
     def _first(self, d: int, gap: Gap, open_: Look, closed: Look) -> int:

@@ -71,6 +71,19 @@ def test_a_promise_lapses_on_return_a_second_after_its_moment_and_at_the_deadlin
     assert not driver.wait(2.001).state.promises
 
 
+def test_a_caller_that_comes_back_early_keeps_its_place():
+    driver = Driver(pool([limit(600)]))
+    driver.offer("nightly", 600)
+    first = [driver.offer("nightly", 130, key=key).retry_after_ms for key in "abc"]
+    assert first == [13_000, 26_000, 39_000]
+    driver.wait(1)
+    assert [driver.offer("nightly", 130, key=key).retry_after_ms for key in "cab"] == [
+        38_000,
+        12_000,
+        25_000,
+    ]
+
+
 def test_a_moment_beyond_the_deadline_is_not_retryable():
     driver = Driver(pool([limit(600)], workload("adjuster", deadline=5)))
     driver.offer("adjuster", 600)
