@@ -7,6 +7,7 @@ from csp.constants import NONE, SELF
 
 from claims_demo.database import configuration
 from claims_demo.environment import BASE_DIR, LOCAL_HOSTS, data_dir, flag, secret_key, words
+from claims_demo.logs import without_traceback
 
 DEBUG = flag("DEBUG", default=False)
 SECRET_KEY = secret_key()
@@ -139,6 +140,10 @@ LOGGING = {
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
     },
+    "filters": {
+        "no_traceback": {"()": "django.utils.log.CallbackFilter", "callback": without_traceback},
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {"django.security.DisallowedHost": {"filters": ["no_traceback"]}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO").upper()},
 }

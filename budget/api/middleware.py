@@ -5,15 +5,28 @@ from functools import lru_cache
 from time import perf_counter
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
+from django_prometheus.exports import ExportToDjangoView
 
 from budget.api.endpoint import Endpoint
+from budget.api.health import healthz, readyz
+from budget.api.problem import Problem
 from budget.api.traffic import count
+
+PROBED = frozenset({healthz, readyz, ExportToDjangoView})
+"""Asked by address, whatever names the service has: they answer to any Host."""
+
+BAD_HOST = Problem(
+    400,
+    "Host: the service does not answer to this name; its ALLOWED_HOSTS lists those it does.",
+    field="Host",
+)
 
 
 class ApiMiddleware:
-    """Answers API requests itself, without the middleware listed below it.
+    """Answers API requests and probes itself, without the middleware listed below it.
 
     Sessions, CSRF, messages, history and page headers mean nothing to a caller with a
     key, and cost each admission time; what Prometheus is to see of a request is counted
@@ -31,7 +44,7 @@ class ApiMiddleware:
             return self.get_response(request)
         started = perf_counter()
         request.resolver_match = match
-        response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+        response = _bad_host(request, match) or match.func(request, *match.args, **match.kwargs)
         count(request, match, response, started)
         return response
 
@@ -43,4 +56,17 @@ def _match(path: str, urlconf: str) -> ResolverMatch | None:
         match = resolve(path, urlconf)
     except Resolver404:
         return None
-    return match if issubclass(getattr(match.func, "cls", object), Endpoint) else None
+    if match.func in PROBED or issubclass(getattr(match.func, "cls", object), Endpoint):
+        return match
+    return None
+
+
+def _bad_host(request: HttpRequest, match: ResolverMatch) -> HttpResponseBase | None:
+    """The refusal of an endpoint asked for under a name that is not the service's."""
+    if match.func in PROBED:
+        return None
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return BAD_HOST.response()
+    return None
