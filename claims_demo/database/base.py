@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from django.db.backends.postgresql import base, features
+from django.db.backends.postgresql import base, client, features
 
+from claims_demo.database.programs import programs_for
 from claims_demo.database.server import EmbeddedServer
 
 
@@ -14,9 +15,32 @@ class DatabaseFeatures(features.DatabaseFeatures):
     minimum_database_version = (16,)
 
 
+class DatabaseClient(client.DatabaseClient):
+    """`manage.py dbshell`, with the `psql` that comes with the embedded server."""
+
+    connection: "DatabaseWrapper"
+
+    def runshell(self, parameters: list[str]) -> None:
+        """Runs `psql` on the server, which by then runs."""
+        self.connection.start_embedded_server()
+        super().runshell(parameters)
+
+    @classmethod
+    def settings_to_cmd_args_env(
+        cls, settings_dict: dict[str, Any], parameters: list[str]
+    ) -> tuple[list[str], dict[str, str] | None]:
+        """The command line and the variables it needs."""
+        command, variables = super().settings_to_cmd_args_env(settings_dict, parameters)
+        if data_dir := settings_dict.get("EMBEDDED"):
+            data = EmbeddedServer.at(Path(data_dir)).cluster.directory
+            command[0] = str(programs_for(data) / client.DatabaseClient.executable_name)
+        return command, variables
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connects to the server named by the settings; `EMBEDDED` names a data directory."""
 
+    client_class = DatabaseClient
     features_class = DatabaseFeatures
 
     def get_connection_params(self) -> dict[str, Any]:

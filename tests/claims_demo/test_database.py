@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 from django.db import NotSupportedError, connections
 
 from claims_demo.database import configuration
@@ -41,3 +42,14 @@ def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(connection.__dict__, "pg_version", 150_004)
     with pytest.raises(NotSupportedError, match=r"PostgreSQL 16 or later is required \(found 15.4"):
         connection.check_database_version_supported()
+
+
+@pytest.mark.django_db
+def test_the_shell_reaches_the_embedded_server_without_a_psql_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if not connections["default"].settings_dict.get("EMBEDDED"):
+        pytest.skip("DATABASE_URL names another server")
+    monkeypatch.setenv("PATH", "")
+    call_command("dbshell", "--", "-Atc", "SELECT current_database()")
+    assert capfd.readouterr().out.strip() == connections["default"].settings_dict["NAME"]
