@@ -5,6 +5,7 @@ from uuid import UUID
 
 from budget.ledger.admitting import charged
 from budget.ledger.errors import UnknownCall
+from budget.ledger.rounding import rounded
 from budget.models import Call, Pool, WorkloadClass
 
 
@@ -40,7 +41,7 @@ def explanation(call_id: UUID, key_prefix: str) -> dict[str, Any]:
         "retryable": call.retry_after_ms is not None,
         "retry_after_ms": call.retry_after_ms,
         "detail": call.detail,
-        "limits": [numbers._asdict() for numbers in call.standings],
+        "limits": rounded([numbers._asdict() for numbers in call.standings]),
         "state": call.state,
         "usage": _usage(call),
     }

@@ -19,8 +19,9 @@ FEWEST_DAYS = 2
 # keeps it, since kept states of that time can only be re-run with it.
 CALLS = """
 SELECT id, greatest(offered_at, settled_at, lapsed_at) < %(before)s
-    AND (state <> 'open' OR lease_expires IS NULL)
-FROM budget_call WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+    AND (state <> 'open' OR lease_expires IS NULL
+        OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = c.pool_id))
+FROM budget_call c WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
 DELETE_CALLS = "DELETE FROM budget_call WHERE id = ANY (%s)"
 
@@ -47,7 +48,7 @@ DELETE_STATES = "DELETE FROM budget_poolstate WHERE pool_id = %s AND seq = ANY (
 def prune(before: datetime) -> tuple[int, int]:
     """Delete calls that ended and states left before a moment; how many of each.
 
-    Open calls stay: their leases still end.
+    Open calls stay, for their leases still end, unless their pool is gone.
     """
     calls = sum(_prune_calls(before))
     with connection.cursor() as cursor:

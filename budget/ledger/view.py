@@ -8,6 +8,7 @@ from django.db.backends.utils import CursorWrapper
 from budget.ledger import queries, store
 from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.errors import UnknownPool
+from budget.ledger.rounding import rounded
 from budget.ledger.rows import StoredCall
 from budget.ledger.terms import load_policy, load_revision
 from budget.rule.floors import effective_floors
@@ -60,15 +61,13 @@ def _release_ended(
 def picture(view: View) -> dict[str, Any]:
     """A pool as callers see it; see `services.pool_view`."""
     terms, balances = view
+    limits = zip(splits(terms, balances.pool), balances.pool.levels, strict=True)
     return {
         "slug": terms.slug,
         "mode": terms.mode,
         "paused": terms.paused,
         "policy_version": terms.version,
-        "limits": [
-            _limit(terms, split, level)
-            for split, level in zip(splits(terms, balances.pool), balances.pool.levels, strict=True)
-        ],
+        "limits": rounded([_limit(terms, split, level) for split, level in limits]),
         "classes": {member.slug: _class(terms, member) for member in terms.classes},
     }
 

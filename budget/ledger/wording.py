@@ -4,6 +4,14 @@ from budget.rule.decision import Decision, Standing
 from budget.rule.idle import largest_calls
 from budget.rule.terms import PoolTerms
 
+NEVER = {
+    "paused": "Nothing is admitted until it is resumed.",
+    "untagged": "Name one.",
+    "deadline_unmeetable": "",
+    "never_fits": "Make it smaller.",
+}
+"""What there is to say, by reason, where no time to try again can be named."""
+
 
 def refusal_in_words(terms: PoolTerms, decision: Decision) -> str:
     """One or two sentences: why the call is shed, with the numbers that decided."""
@@ -55,5 +63,5 @@ def _short(slug: str, decision: Decision, numbers: Standing) -> str:
 
 def _when(decision: Decision) -> str:
     if decision.retry_after_ms is None:
-        return "It is no use trying again in time."
+        return NEVER.get(decision.reason or "", "It cannot be admitted before its deadline.")
     return f"Try again in {decision.retry_after_ms / 1000:.3f} s."

@@ -44,10 +44,12 @@ def _carry(was: Split, level: Level, split: Split, moved: list[int | None], at: 
     if isinstance(level, Gauge):
         return Gauge(_moved(level.by_class, moved), level.total)
     if was.period == split.period:
+        merged_at = level.merged_at
         slots = [Slot(slot.index, slot.total, _moved(slot.by_class, moved)) for slot in level.slots]
     else:
+        merged_at = at
         slots = [Slot(slot_index(split, at), level.total, _moved(level.by_class, moved))]
-    return Window(_moved(level.by_class, moved), level.total, slots)
+    return Window(_moved(level.by_class, moved), level.total, slots, merged_at)
 
 
 def _carry_bucket(

@@ -26,6 +26,9 @@ class Window(msgspec.Struct, tag="sliding_window"):
     total: int = 0
     """Charges of all classes, those since removed included."""
     slots: list[Slot] = []
+    merged_at: int = 0
+    """When an edit of the period merged all slots into one: which of the charges up to then
+    still counted is not known any more, so none of them is refunded."""
 
     def advance(self, split: Split, now: int, to: int) -> None:
         """Forget slots that are wholly outside the window that ends at `to`."""
@@ -37,7 +40,7 @@ class Window(msgspec.Struct, tag="sliding_window"):
 
     def ahead(self, split: Split, now: int, to: int) -> "Window":
         """The window as it would be at `to` if nothing else arrived."""
-        later = Window(self.by_class, self.total, list(self.slots))
+        later = Window(self.by_class, self.total, list(self.slots), self.merged_at)
         later.advance(split, now, to)
         return later
 
@@ -71,6 +74,8 @@ class Window(msgspec.Struct, tag="sliding_window"):
 
     def refund(self, split: Split, c: int | None, charge: Charge, amount: int, now: int) -> None:
         """Take `amount` out of the slot of the charge, if it still counts."""
+        if charge.at <= self.merged_at:
+            return
         index = slot_index(split, charge.at)
         for slot in self.slots:
             if slot.index == index:

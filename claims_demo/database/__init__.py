@@ -12,12 +12,15 @@ SCHEMES = {"postgres", "postgresql"}
 CONNECT_SECONDS = 5
 """How long to wait for a server that does not answer; `?connect_timeout=` says otherwise."""
 
+WEB_SESSION = "-c lock_timeout=3s -c statement_timeout=30s"
+"""A table that somebody locks must not take all threads of the web process with it."""
+
 
 def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
     """The `DATABASES` entry: `DATABASE_URL` when set, else the embedded server in `data_dir`.
 
-    `pooled` keeps a pool of connections in the process: for the web process only,
-    because a pool must not cross a fork.
+    `pooled` keeps a pool of connections in the process, each looked at before it is used
+    again: for the web process only, because a pool must not cross a fork.
     """
     url = os.environ.get("DATABASE_URL", "")
     entry: dict[str, Any] = _from_url(url) if url else {"NAME": "postgres", "USER": "postgres"}
@@ -29,6 +32,8 @@ def configuration(data_dir: Path, pooled: bool) -> dict[str, Any]:
         entry["EMBEDDED"] = str(data_dir)
     if pooled:
         options["pool"] = {"min_size": 2, "max_size": 40, "timeout": 5}
+        options["options"] = f"{options.get('options', '')} {WEB_SESSION}".strip()
+        entry["CONN_HEALTH_CHECKS"] = True
     return entry
 
 

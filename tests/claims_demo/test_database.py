@@ -25,6 +25,8 @@ def test_an_address_is_used_as_given(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert entry["PORT"] == 5433
     assert entry["OPTIONS"]["pool"]
     assert "EMBEDDED" not in entry
+    assert entry["CONN_HEALTH_CHECKS"]
+    assert "lock_timeout=3s" in entry["OPTIONS"]["options"]
 
 
 @pytest.mark.parametrize("url", ["sqlite:///db.sqlite3", "mysql://root@localhost/x", "nonsense"])

@@ -79,6 +79,17 @@ def test_a_call_without_a_lease_does_not_stay_for_ever() -> None:
     assert not Call.objects.exists()
 
 
+def test_an_open_call_of_a_pool_that_is_gone_does_not_stay_for_ever() -> None:
+    pool = make_pool(SLOTS)
+    admit()
+    age(days=10)
+    call_command("prune_calls", days=9)
+    assert Call.objects.exists()
+    pool.delete()
+    call_command("prune_calls", days=9)
+    assert not Call.objects.exists()
+
+
 @pytest.mark.parametrize("days", [1, 0, -1])
 def test_idempotency_keys_are_not_cut_short(days: int) -> None:
     with pytest.raises(CommandError, match="at least 2 days"):

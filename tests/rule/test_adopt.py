@@ -65,6 +65,15 @@ def test_a_window_of_another_length_keeps_what_was_charged():
     assert driver.wait(10.5).offer("nightly", 600).admitted
 
 
+def test_a_charge_that_no_longer_counted_is_not_refunded_into_a_longer_window():
+    driver = Driver(pool([limit(1000, "sliding_window", per=1)]))
+    gone = driver.offer("nightly", 900)
+    edited(driver.wait(2), pool([limit(1000, "sliding_window", per=600)]))
+    assert driver.offer("nightly", 1000).admitted
+    driver.settle("nightly", gone, None)
+    assert not driver.offer("nightly", 900).admitted
+
+
 def test_what_a_gauge_holds_is_kept():
     driver = Driver(pool([limit(2, "gauge", unit="requests")]))
     driver.offer("nightly", 1)
