@@ -7,6 +7,7 @@ import msgspec
 from django.http import HttpRequest
 
 from budget.api.problem import Problem
+from budget.api.requests import PATTERNS
 
 T = TypeVar("T")
 
@@ -54,7 +55,12 @@ def _invalid(struct: object, message: str, within: str) -> Problem:
         path = f"{path}.{named[1]:.{MAX_NAME}}".lstrip(".")
     field = f"{within}.{path}".strip(".")
     hint = _description(struct, re.split(r"[.\[]", path)[0])
-    return _bad_field(field, f"{message:.{MAX_NAME}}. {hint}".strip())
+    return _bad_field(field, f"{_plain(message):.{MAX_NAME}}. {hint}".strip())
+
+
+def _plain(message: str) -> str:
+    """The message, with what a pattern asks for instead of the pattern."""
+    return next((words for pattern, words in PATTERNS.items() if repr(pattern) in message), message)
 
 
 def _malformed(message: str, raw: bytes, within: str) -> Problem:

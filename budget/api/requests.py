@@ -18,8 +18,16 @@ from budget.ledger.operations import (
 MAX_BATCH = 100
 
 NO_NUL = r"^[^\u0000]*$"
+SLUG = r"^[-a-zA-Z0-9_]+$"
+PRINTABLE = r"^[ -~]+$"
+PATTERNS = {
+    NO_NUL: "Expected text without NUL characters",
+    SLUG: "Expected ASCII letters, digits, hyphens and underscores only",
+    PRINTABLE: "Expected printable ASCII characters only",
+}
+"""What each pattern asks for, in words."""
 
-Slug = Annotated[str, Meta(min_length=1, max_length=50, pattern=r"^[-a-zA-Z0-9_]+$")]
+Slug = Annotated[str, Meta(min_length=1, max_length=50, pattern=SLUG)]
 Milliseconds = Annotated[int, Meta(ge=1, le=MAX_DEADLINE_MS)]
 TagName = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_NAME, pattern=NO_NUL)]
 TagText = Annotated[str, Meta(max_length=MAX_TEXT, pattern=NO_NUL)]
@@ -87,7 +95,7 @@ class BatchItem(AdmissionBody, forbid_unknown_fields=True, kw_only=True):
     """One call of a batch."""
 
     idempotency_key: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=MAX_KEY, pattern=r"^[ -~]+$")] | None,
+        Annotated[str, Meta(min_length=1, max_length=MAX_KEY, pattern=PRINTABLE)] | None,
         Meta(description="As the Idempotency-Key header: up to 255 printable ASCII characters."),
     ] = None
 

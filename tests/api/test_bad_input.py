@@ -79,6 +79,20 @@ def test_a_value_outside_its_range_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"source": "a\x00b"}, "Expected text without NUL characters."),
+        ({"tags": {"a": "\x00"}}, "Expected text without NUL characters."),
+        ({"pool": "a b"}, "Expected ASCII letters, digits, hyphens and underscores only."),
+    ],
+)
+def test_what_characters_are_wanted_is_said_in_words(
+    changes: dict[str, Any], words: str, caller: Caller
+) -> None:
+    assert words in caller.admit(**changes).json()["detail"]
+
+
+@pytest.mark.parametrize(
     "raw",
     [
         b"",
