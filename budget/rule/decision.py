@@ -1,6 +1,6 @@
 """What a decision says, with the arithmetic it rests on."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -18,19 +18,7 @@ Reason = Literal[
     "headroom",
 ]
 
-REASONS: tuple[Reason, ...] = (
-    "paused",
-    "untagged",
-    "never_fits",
-    "deadline_unmeetable",
-    "provider_backoff",
-    "queue_full",
-    "yielding",
-    "ceiling",
-    "pool_exhausted",
-    "floor_protected",
-    "headroom",
-)
+REASONS: tuple[Reason, ...] = get_args(Reason)
 """The closed set, in the order in which they are tested."""
 
 TOLERANCE = 1e-6

@@ -7,7 +7,7 @@ index `c` or `j` a position in `PoolTerms.classes`, which stand strictest first.
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -17,9 +17,9 @@ Tier = Literal["interactive", "near_line", "bulk"]
 Unit = Literal["requests", "input_tokens", "output_tokens", "total_tokens"]
 Algorithm = Literal["token_bucket", "sliding_window", "gauge"]
 
-TIERS: tuple[Tier, ...] = ("interactive", "near_line", "bulk")
-UNITS: tuple[Unit, ...] = ("requests", "input_tokens", "output_tokens", "total_tokens")
-ALGORITHMS: tuple[Algorithm, ...] = ("token_bucket", "sliding_window", "gauge")
+TIERS: tuple[Tier, ...] = get_args(Tier)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 SECOND = 1_000_000
 """Microseconds in a second."""
