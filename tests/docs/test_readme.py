@@ -45,6 +45,11 @@ def test_management_commands_take_what_is_shown(line: str) -> None:
             assert (ROOT / argument).exists()
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_management_commands_run_in_the_environment_that_make_makes(document: Path) -> None:
+    assert not re.search(r"(?<!\.venv/bin/)python manage\.py", document.read_text())
+
+
 @pytest.mark.parametrize("targets", {targets for targets, _ in shown(TARGET)})
 def test_make_targets_exist(targets: str) -> None:
     made = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
