@@ -60,13 +60,13 @@ class Line:
                 return None
 
     def _count_decision(self, response: httpx2.Response) -> None:
-        self.tally.offered += 1
         if response.status_code == httpx2.codes.CREATED:
             self.tally.admitted += 1
         elif (reason := response.json().get("reason")) is not None:
             _count(self.tally.shed, reason)
         else:
             raise ValueError(f"{response.status_code} {response.text}")
+        self.tally.offered += 1
 
     async def _use(self, admission: str, size: Size, deadline: float) -> None:
         """Takes as long as the model does, then settles what was used; a cut call is half used."""

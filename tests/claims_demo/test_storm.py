@@ -124,10 +124,12 @@ def test_a_call_gives_up_when_no_retry_is_in_time(milliseconds: int | None) -> N
     assert tally == Tally(calls=1, gave_up=1, offered=1, shed={"headroom": 1})
 
 
-def test_an_error_is_told_and_no_decision() -> None:
-    _, tally = call(lambda _: Answer(403, {"title": "Forbidden"}))
-    assert (tally.failed, tally.admitted, tally.shed) == (1, 0, {})
-    assert "403" in next(iter(tally.faults))
+@pytest.mark.parametrize("status", [403, 404])
+def test_an_error_is_told_and_no_decision(status: int) -> None:
+    """Such as a class or pool that an edit took away."""
+    _, tally = call(lambda _: Answer(status, {"title": "Nothing here"}))
+    assert (tally.failed, tally.offered, tally.admitted, tally.shed) == (1, 0, 0, {})
+    assert str(status) in next(iter(tally.faults))
 
 
 def test_a_ledger_that_is_away_is_asked_again() -> None:
