@@ -14,10 +14,12 @@ from rich.console import Console
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import data_dir
 from claims_demo.processes import (
+    PORTS,
     ProcessFailed,
     address,
     end_on_signals,
     free_port,
+    port_number,
     prepare,
     require_free,
     web,
@@ -63,7 +65,7 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
 
 def _port(wanted: int, console: Console) -> int:
     """The port asked for or, saying so, the next free one."""
-    for port in range(wanted, min(wanted + PORTS_TRIED, 65_536)):
+    for port in range(wanted, min(wanted + PORTS_TRIED, PORTS)):
         with contextlib.suppress(ProcessFailed):
             require_free(HOST, port)
             if port != wanted:
@@ -142,7 +144,7 @@ def _judge(report: Report, cut_short: bool, console: Console) -> int:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="0: any free one")
+    parser.add_argument("--port", type=port_number, default=8000, help="0: any free one")
     parser.add_argument("--seconds", type=float, help="how long; until Ctrl-C unless given")
     arguments = parser.parse_args()
     if arguments.seconds is not None and arguments.seconds < 5:

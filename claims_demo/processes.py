@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -21,6 +22,7 @@ from claims_demo.environment import LOCAL_HOSTS, flag
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 ANY = {"0.0.0.0", "::"}
+PORTS = 65_536
 READY_SECONDS = 60.0
 STOP_SECONDS = 15.0
 BLOCKING_THREADS = 32
@@ -52,6 +54,13 @@ def address(host: str, port: int) -> str:
 def bracketed(host: str) -> str:
     """The host as a URL or a Host header names it."""
     return f"[{host}]" if ":" in host else host
+
+
+def port_number(text: str) -> int:
+    """A port as the command line names it; 0 stands for any free one."""
+    if not text.isdecimal() or int(text) >= PORTS:
+        raise ArgumentTypeError(f"{text} is no port: they go up to {PORTS - 1}.")
+    return int(text)
 
 
 def require_free(host: str, port: int) -> None:

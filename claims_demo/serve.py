@@ -11,6 +11,7 @@ from claims_demo.processes import (
     address,
     end_on_signals,
     free_port,
+    port_number,
     prepare,
     require_free,
     web,
@@ -37,7 +38,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000, help="0: any free one")
+    parser.add_argument("--port", type=port_number, default=8000, help="0: any free one")
     arguments = parser.parse_args()
     end_on_signals()
     try:

@@ -41,9 +41,9 @@ def _from_url(url: str) -> dict[str, Any]:
     scheme = urlsplit(url).scheme
     if scheme not in SCHEMES:
         raise ImproperlyConfigured(
-            f"DATABASE_URL names {scheme or 'no engine'!r}, but the ledger locks rows as only "
-            "PostgreSQL 16 or newer does. Use postgresql://user:password@host/name, or unset "
-            "DATABASE_URL for the embedded server."
+            f"DATABASE_URL names {repr(scheme) if scheme else 'no engine'}, but the ledger locks "
+            "rows as only PostgreSQL 16 or newer does. Use postgresql://user:password@host/name, "
+            "or unset DATABASE_URL for the embedded server."
         )
     try:
         return dict(dj_database_url.parse(url))

@@ -1,5 +1,6 @@
 """Django's PostgreSQL backend, from version 16, starting the embedded server when needed."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ class DatabaseClient(client.DatabaseClient):
 
     connection: "DatabaseWrapper"
 
-    def runshell(self, parameters: list[str]) -> None:
+    def runshell(self, parameters: Iterable[str]) -> None:
         """Runs `psql` on the server, which by then runs."""
         self.connection.start_embedded_server()
         super().runshell(parameters)
 
     @classmethod
     def settings_to_cmd_args_env(
-        cls, settings_dict: dict[str, Any], parameters: list[str]
+        cls, settings_dict: dict[str, Any], parameters: Iterable[str]
     ) -> tuple[list[str], dict[str, str] | None]:
         """The command line and the variables it needs."""
         command, variables = super().settings_to_cmd_args_env(settings_dict, parameters)

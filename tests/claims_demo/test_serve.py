@@ -6,13 +6,14 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from claims_demo.database.stale import living
-from claims_demo.processes import free_port, require_free
+from claims_demo.processes import free_port, port_number, require_free
 from tests.claims_demo.directories import temporary_dir
 from tests.claims_demo.programs import ROOT, environment
 
@@ -57,6 +58,12 @@ def test_serves_until_told_to_stop_and_leaves_nothing_behind(
     assert process.returncode == 0
     assert living(data_dir / "postgres") is None
     require_free("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("text", ["65536", "-1", "http"])
+def test_what_is_no_port_is_said(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"{text} is no port"):
+        port_number(text)
 
 
 def test_a_taken_port_is_named(data_dir: Path, port: int) -> None:
