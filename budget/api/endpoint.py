@@ -52,7 +52,7 @@ class Endpoint(APIView):
         if not SLUG.fullmatch(slug):
             raise unknown(f"No {noun} has the slug {slug!r}.")
         if allowed is not None and slug not in allowed:
-            raise Forbidden(f"This API key is not allowed the {noun} {slug!r}.")
+            raise Forbidden(f"This key may not use the {noun} {slug!r}.")
 
     def _handler(self, request: HttpRequest) -> Callable[..., HttpResponse]:
         method = (request.method or "").lower()
