@@ -36,10 +36,9 @@ class CallAdmin(ReadOnlyAdmin):
     sortable_by: ClassVar[list[str]] = []
     list_display = [
         "offered",
+        "decision",
         "pool",
         "workload_class",
-        "decision",
-        "reason",
         "estimate",
         "used",
         "source",
@@ -76,7 +75,7 @@ class CallAdmin(ReadOnlyAdmin):
             request, object_id, form_url, (extra_context or {}) | context
         )
 
-    @admin.display(description="offered")
+    @admin.display(description="offered (UTC)")
     def offered(self, call: Call) -> str:
         """To the second."""
         return f"{call.offered_at:%Y-%m-%d %H:%M:%S}"
@@ -88,9 +87,15 @@ class CallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="decision")
     def decision(self, call: Call) -> str:
-        """Shed, or how far the call is."""
+        """Shed, or how far the call is; and the reason it was or would have been shed for."""
         word = call.outcome.replace("_", " ") or call.get_state_display()
-        return format_html('<span class="budget-badge budget-{}">{}</span>', call.state, word)
+        would_be = "would be " if call.reason and call.state != Call.State.SHED else ""
+        return format_html(
+            '<span class="budget-badge budget-{}">{}</span> {}',
+            call.state,
+            word,
+            would_be + call.reason.replace("_", " "),
+        )
 
     @admin.display(description="estimate")
     def estimate(self, call: Call) -> str:

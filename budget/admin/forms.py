@@ -113,9 +113,10 @@ class WorkloadClassForm(PolicyForm):
         return {WORKLOAD_CLASS: scope_of_class(pk)[WORKLOAD_CLASS]}
 
     def clean(self) -> dict[str, Any]:
-        """Refuse what would break a pool that was sound."""
+        """Refuse what would break a pool that was sound; a taken slug is refused anyway."""
         cleaned = super().clean()
-        if not self.errors:
+        same = WorkloadClass.objects.filter(slug=cleaned.get("slug", self.instance.slug))
+        if not self.errors and not same.exclude(pk=self.instance.pk).exists():
             edited = construct_instance(self, copy(self.instance))
             found = new_problems(stored_problems(), stored_problems(edited))
             for pool, faults in found.items():

@@ -14,6 +14,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows to look at."""
 
     actions = None
+    change_form_template = "budget/admin/record.html"
     show_full_result_count = False
     list_per_page = 50
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -22,12 +23,16 @@ class Switch(NamedTuple):
     field: str
     value: Any
     effect: str
+    done: str
 
 
 PAUSING = {
-    "pause": Switch("Pause", "paused", True, "Every call is shed until it is resumed."),
-    "resume": Switch("Resume", "paused", False, "Calls are decided by the policy again."),
+    "pause": Switch("Pause", "paused", True, "Every call is shed until it is resumed.", "Paused"),
+    "resume": Switch(
+        "Resume", "paused", False, "Calls are decided by the policy again.", "Resumed"
+    ),
 }
+READ_AS = {"paused": "paused_in_words"}
 
 
 class PolicyAdmin(ReasonedAdmin):
@@ -74,10 +79,7 @@ class PolicyAdmin(ReasonedAdmin):
         rows = self._chosen(request)
         form = ReasonForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            names = ", ".join(str(row) for row in rows)
-            with audit(request):
-                rows.update(**{switch.field: switch.value})
-            self.message_user(request, f"{switch.label}: {names}. {switch.effect}")
+            self._turn(request, switch, rows)
             return HttpResponseRedirect(self._back(rows))
         context = {
             **self.admin_site.each_context(request),
@@ -89,6 +91,44 @@ class PolicyAdmin(ReasonedAdmin):
             "back": self._back(rows),
         }
         return render(request, "budget/admin/switch.html", context)
+
+    def _turn(self, request: HttpRequest, switch: Switch, rows: QuerySet[Any]) -> None:
+        others = rows.exclude(**{switch.field: switch.value})
+        names = ", ".join(str(row) for row in others)
+        if not names:
+            self.message_user(request, "Nothing was changed: it was so already.", messages.INFO)
+            return
+        with audit(request):
+            others.update(**{switch.field: switch.value})
+        self.message_user(request, f"{switch.done}: {names}. {switch.effect}")
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Say so if nothing was changed."""
+        if fingerprint(self.form.scope(obj.pk)) != obj.seen:  # type: ignore[attr-defined]
+            return super().response_change(request, obj)
+        words = f"Nothing was changed: {obj} is as it was before."
+        self.message_user(request, words, messages.INFO)
+        if "_continue" in request.POST:
+            return HttpResponseRedirect(request.path)
+        return self.response_post_save_change(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """To those who may only look, running is no red cross."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets
+        return [
+            (
+                title,
+                options | {"fields": [READ_AS.get(str(name), name) for name in options["fields"]]},
+            )
+            for title, options in fieldsets
+        ]
+
+    @admin.display(description="paused")
+    def paused_in_words(self, row: Any) -> str:
+        """Yes or no."""
+        return "yes" if row.paused else "no"
 
     def _chosen(self, request: HttpRequest) -> QuerySet[Any]:
         ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal()]

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
 from budget.admin.policy import PAUSING, PolicyAdmin, Switch
-from budget.admin.recent_usage import recent_usage
+from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings
 from budget.models import Limit, PolicyVersion, Pool, Reservation
 from budget.models.choices import Mode
@@ -24,8 +24,11 @@ MODES = {
         "mode",
         Mode.OBSERVE,
         "Every call is admitted; what would have been shed is recorded.",
+        "Observing",
     ),
-    "enforce": Switch("Enforce", "mode", Mode.ENFORCE, "Calls that don't fit are shed."),
+    "enforce": Switch(
+        "Enforce", "mode", Mode.ENFORCE, "Calls that don't fit are shed.", "Enforcing"
+    ),
 }
 
 
@@ -122,11 +125,13 @@ class PoolAdmin(PolicyAdmin):
         if pool is not None and not context["errors"]:
             version = PolicyVersion.objects.filter(pool_id=pool.pk).first()
             stored = Pool.objects.select_related("untagged_class").get(pk=pool.pk)
+            usages = recent_usage([stored])
             context |= {
                 "stored": stored,
                 "policy_version": version and version.version,
                 "standings": standings(stored),
-                "usages": recent_usage([stored]),
+                "usages": usages,
+                "observed": observed([stored], usages),
                 "switch_links": self.switch_links(stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)

@@ -6,10 +6,14 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.text import capfirst
 
 from budget.admin.audit import ReasonForm, audit, given_reason
 from budget.admin.timeline import timeline
+from budget.models import ApiKey
 from budget.policy.history import Scope
+
+RIGHT = capfirst(str(ApiKey.pools.through._meta.verbose_name))
 
 
 class ReasonedAdmin(admin.ModelAdmin):
@@ -48,6 +52,13 @@ class ReasonedAdmin(admin.ModelAdmin):
         with audit(request):
             return super().delete_view(request, object_id, context)
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Which API keys lose a right is told to those who may see keys; others see how many."""
+        lines, *counts = super().get_deleted_objects(objs, request)
+        if not request.user.has_perm("budget.view_apikey"):
+            lines = _without_keys(lines)
+        return lines, *counts
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -72,3 +83,9 @@ class ReasonedAdmin(admin.ModelAdmin):
             "object": row,
         }
         return render(request, "budget/admin/history.html", context)
+
+
+def _without_keys(lines: list[Any]) -> list[Any]:
+    """Nested lines of what will be deleted, but for the rights of API keys."""
+    kept = [_without_keys(line) if isinstance(line, list) else line for line in lines]
+    return [line for line in kept if not str(line).startswith(RIGHT)]

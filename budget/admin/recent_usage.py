@@ -4,12 +4,15 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import F, Max, Min, Q, Sum
+from django.db.models import BigIntegerField, F, Func, Max, Min, Q, Sum
 from django.db.models.functions import NullIf
 
 from budget import services
+from budget.ledger.clock import moment
 from budget.ledger.errors import BudgetError
+from budget.ledger.view import look
 from budget.models import Pool, UsageMinute, WorkloadClass
+from budget.models.choices import Mode
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
@@ -23,6 +26,15 @@ class Span(NamedTuple):
     admitted: int
     utilisation_percent: float | None
     shed_percent: float | None
+    would_shed: int
+    """Calls admitted only because the pool observes."""
+
+
+class Counts(Func):
+    """The sum of a JSON object's values."""
+
+    template = "(SELECT sum(value::bigint) FROM jsonb_each_text(%(expressions)s))"
+    output_field = BigIntegerField()
 
 
 class Usage(NamedTuple):
@@ -44,10 +56,17 @@ def recent_usage(pools: Iterable[Pool], workload_class: str | None = None) -> li
     return [usage for pool in pools for usage in _usage_of(pool, workload_class, now)]
 
 
+def observed(pools: Iterable[Pool], usages: Iterable[Usage]) -> bool:
+    """Whether it matters what would have been shed: a pool observes, or did lately."""
+    return any(pool.mode == Mode.OBSERVE for pool in pools) or any(
+        usage.week.would_shed for usage in usages
+    )
+
+
 def _usage_of(pool: Pool, workload_class: str | None, now: datetime) -> list[Usage]:
     closed = UsageMinute.objects.filter(pool_id=pool.pk)
     ends = closed.aggregate(first=Min("minute"), last=Max("minute"))
-    opened = _open_minute(pool.slug, ends["last"], now)
+    opened = _open_minute(pool, ends["last"], now)
     first = ends["first"] or min([row["minute"] for row in opened], default=now)
     if workload_class is not None:
         closed = closed.filter(workload_class=workload_class)
@@ -80,17 +99,24 @@ def _sums(closed: Any, now: datetime) -> Any:
         within = Q(minute__gte=now - stretch)
         columns[f"{name}_offered"] = Sum("offered", filter=within, default=0)
         columns[f"{name}_admitted"] = Sum("admitted", filter=within, default=0)
+        columns[f"{name}_would_shed"] = Sum(Counts("would_shed"), filter=within, default=0)
         columns[f"{name}_taken"] = Sum(taken, filter=within, default=0.0)
     return closed.filter(minute__gte=now - WEEK).values("workload_class").annotate(**columns)
 
 
-def _open_minute(slug: str, last_closed: datetime | None, now: datetime) -> list[dict[str, Any]]:
+def _open_minute(pool: Pool, last_closed: datetime | None, now: datetime) -> list[dict[str, Any]]:
     """The minute that isn't stored yet, by class; nothing if the ledger doesn't answer."""
     start = max(last_closed + MINUTE, now - WEEK) if last_closed else now - WEEK
     try:
-        return services.usage(slug, start, now + MINUTE)
+        rows = services.usage(pool.slug, start, now + MINUTE)
+        opened = look(pool.pk)[1].minute
     except BudgetError:
         return []
+    for row in rows:
+        same = row["minute"] == moment(opened.start)
+        tally = opened.classes.get(row["workload_class"]) if same else None
+        row["would_shed"] = sum(tally.would_shed.values()) if tally else 0
+    return rows
 
 
 def _minutes(first: datetime, now: datetime, stretch: timedelta) -> float:
@@ -106,4 +132,5 @@ def _span(name: str, sums: dict[str, Any], late: dict[str, Any], minutes: float)
         admitted,
         max(0.0, taken / minutes),
         100 * (offered - admitted) / offered if offered else None,
+        sums.get(f"{name}_would_shed", 0) + late.get("would_shed", 0),
     )

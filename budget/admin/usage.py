@@ -1,5 +1,6 @@
 """Usage by minute."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -9,6 +10,17 @@ from django.http import HttpRequest
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin
 from budget.models import Pool, UsageMinute
 
+COLUMNS = (
+    "minute_utc",
+    "pool",
+    "workload_class",
+    "calls",
+    "not_admitted",
+    "estimated",
+    "used",
+    "utilisation",
+)
+
 
 @admin.register(UsageMinute)
 class UsageMinuteAdmin(ReadOnlyAdmin):
@@ -16,17 +28,8 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
 
     ordering = ["-minute", "pool_id", "workload_class"]
     sortable_by = ["minute"]
-    list_display = [
-        "minute",
-        "pool",
-        "workload_class",
-        "offered",
-        "admitted",
-        "shed_in_words",
-        "estimated_tokens",
-        "used_tokens",
-        "utilisation",
-    ]
+    list_display = COLUMNS
+    fields = (*COLUMNS, "refunded", "overrun")
     list_filter = [PoolFilter, ClassFilter]
     date_hierarchy = "minute"
 
@@ -35,20 +38,55 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
         slug = Pool.objects.filter(pk=OuterRef("pool_id")).values("slug")
         return super().get_queryset(request).annotate(pool_slug=Subquery(slug))
 
+    @admin.display(description="minute (UTC)", ordering="minute")
+    def minute_utc(self, row: UsageMinute) -> str:
+        """When it began."""
+        return f"{row.minute:%Y-%m-%d %H:%M}"
+
     @admin.display(description="pool")
     def pool(self, row: Any) -> str:
         """Its slug, or its number when the pool is gone."""
         return row.pool_slug or f"#{row.pool_id}"
 
+    @admin.display(description="admitted")
+    def calls(self, row: UsageMinute) -> str:
+        """`1,204 of 1,300`."""
+        return f"{row.admitted:,} of {row.offered:,}"
+
     @admin.display(description="shed")
-    def shed_in_words(self, row: UsageMinute) -> str:
-        """`12 headroom, 3 ceiling`."""
-        reasons = sorted(row.shed.items(), key=lambda item: -item[1])
-        return (
-            ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons) or "0"
-        )
+    def not_admitted(self, row: UsageMinute) -> str:
+        """`12 headroom, 3 ceiling`; in observe mode `would shed 12 headroom`."""
+        if row.would_shed and not row.shed:
+            return f"would shed {_by_reason(row.would_shed)}"
+        would = f"; would shed {_by_reason(row.would_shed)}" if row.would_shed else ""
+        return _by_reason(row.shed) + would
+
+    @admin.display(description="estimated tokens")
+    def estimated(self, row: UsageMinute) -> str:
+        """Of the admitted calls."""
+        return f"{row.estimated_tokens:,}"
+
+    @admin.display(description="used tokens")
+    def used(self, row: UsageMinute) -> str:
+        """Of the settled calls."""
+        return f"{row.used_tokens:,}"
+
+    @admin.display(description="refunded tokens")
+    def refunded(self, row: UsageMinute) -> str:
+        """Estimated and not used."""
+        return f"{row.refunded_tokens:,}"
+
+    @admin.display(description="overrun tokens")
+    def overrun(self, row: UsageMinute) -> str:
+        """Used and not estimated."""
+        return f"{row.overrun_tokens:,}"
 
     @admin.display(description="utilisation")
     def utilisation(self, row: UsageMinute) -> str:
         """Of the pool's leading limit, in that minute; 0 where refunds outweigh it."""
         return f"{max(0, 100 * row.charged / row.allowance):.1f} %" if row.allowance else "–"
+
+
+def _by_reason(counts: Mapping[str, int]) -> str:
+    reasons = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons) or "0"

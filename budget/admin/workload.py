@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from budget.admin.forms import WorkloadClassForm
 from budget.admin.policy import PolicyAdmin
-from budget.admin.recent_usage import recent_usage
+from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings_of
 from budget.models import Pool, WorkloadClass
 from budget.policy.history import Scope, scope_of_class
@@ -47,10 +47,13 @@ class WorkloadClassAdmin(PolicyAdmin):
         row = context.get("original")
         if row is not None and not context["errors"]:
             stored = WorkloadClass.objects.get(pk=row.pk)
+            pools = Pool.objects.all()
+            usages = recent_usage(pools, stored.slug)
             context |= {
                 "stored": stored,
                 "standings_of": standings_of(stored.slug),
-                "usages": recent_usage(Pool.objects.all(), stored.slug),
+                "usages": usages,
+                "observed": observed(pools, usages),
                 "switch_links": self.switch_links(stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)

@@ -1,6 +1,6 @@
 """Who may call the REST API, and as what."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from rest_framework_api_key.models import AbstractAPIKey, APIKeyManager
@@ -71,3 +71,14 @@ class ApiKeyPool(ApiKey.pools.through):  # type: ignore[name-defined]
 
     def __str__(self) -> str:
         return self.pool.slug
+
+
+def _right(row: Any) -> str:
+    bound = getattr(row, "pool", None) or getattr(row, "workloadclass", None)
+    return f"{row.apikey.name} to {bound}"
+
+
+for _binding in (ApiKey.classes.through, ApiKey.pools.through):
+    _binding.__str__ = _right  # type: ignore[method-assign]
+    _binding._meta.verbose_name = "right of an API key"
+    _binding._meta.verbose_name_plural = "rights of API keys"

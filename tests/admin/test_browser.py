@@ -6,12 +6,14 @@ stored is read off the pages.
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Group, User
 from playwright.sync_api import Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
+from budget.models import UsageMinute
 from budget.policy.groups import EDITORS
 from tests.admin.conftest import pool_url, url
 from tests.policies import claims_pool
@@ -30,11 +32,22 @@ def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -
     """An editor's pool page."""
     editor = User.objects.create_user("ada", password="secret", is_staff=True)
     editor.groups.add(Group.objects.get(name=EDITORS))
-    address = live_server.url + pool_url(claims_pool())
+    claims = claims_pool()
+    UsageMinute.objects.create(
+        pool_id=claims.pk,
+        workload_class="adjuster",
+        minute=datetime(2026, 1, 1, tzinfo=UTC),
+        offered=10_000,
+        admitted=8_766,
+        shed={"floor_protected": 1_234},
+        estimated_tokens=203_456_789,
+        used_tokens=102_345_678,
+    )
+    address = live_server.url + pool_url(claims)
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
@@ -76,3 +89,11 @@ def test_the_meters_show_a_full_pool(pool_page: Page, complaints: list[str]) -> 
     assert pool_page.locator("meter").count() == 3
     assert "100,000 of 100,000 available now" in pool_page.locator("article").first.inner_text()
     assert complaints == []
+
+
+def test_all_columns_of_a_minute_fit_a_small_laptop(
+    pool_page: Page, live_server: LiveServer
+) -> None:
+    pool_page.goto(live_server.url + url("usageminute_changelist"))
+    hidden = "list => list.scrollWidth - list.clientWidth"
+    assert pool_page.locator(".results").evaluate(hidden) == 0

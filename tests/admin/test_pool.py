@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from budget.admin.pool import PoolAdmin
-from budget.models import Limit, Pool, Reservation, UsageMinute, WorkloadClass
+from budget.models import ApiKey, Limit, Pool, Reservation, UsageMinute, WorkloadClass
 from budget.policy import rows
 from tests.admin.conftest import client_with, field_of, opened, pool_url, url
 
@@ -274,3 +274,36 @@ def test_a_refused_form_works_no_figures_out(editor: Client, claims: Pool) -> No
     answer = editor.post(pool_url(claims), fields | {"reason": ""})
     assert "standings" not in answer.context
     assert "usages" not in answer.context
+
+
+def test_saving_without_a_change_says_so(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, pool_url(claims)) | {"reason": "none"}
+    page = editor.post(pool_url(claims), fields, follow=True).content.decode()
+    assert "Nothing was changed: claims is as it was before." in page
+    assert "was changed successfully" not in page
+
+
+def test_pausing_twice_says_so(editor: Client, claims: Pool) -> None:
+    pause = url("pool_switch", "pause") + f"?ids={claims.pk}"
+    pages = [editor.post(pause, {"reason": "storm"}, follow=True).content for _ in range(2)]
+    assert "Paused: claims." in pages[0].decode()
+    assert "Nothing was changed: it was so already." in pages[1].decode()
+
+
+def test_a_viewer_reads_paused_in_words(viewer: Client, claims: Pool) -> None:
+    page = viewer.get(pool_url(claims)).content.decode()
+    assert '<div class="readonly">no</div>' in page
+    assert "icon-no" not in page
+
+
+def test_deleting_a_pool_names_the_keys_that_lose_a_right_to_who_may_see_keys(
+    editor: Client, root: Client, claims: Pool
+) -> None:
+    key, _ = ApiKey.objects.create_key(name="batch", all_pools=False)
+    key.pools.add(claims)
+    page = root.get(url("pool_delete", claims.pk)).content.decode()
+    assert "Right of an API key: batch to claims" in page
+    assert "ApiKey_pools object" not in page
+    page = editor.get(url("pool_delete", claims.pk)).content.decode()
+    assert "batch" not in page
+    assert "Rights of API keys: 1" in page

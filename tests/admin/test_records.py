@@ -1,6 +1,6 @@
 """Calls and usage are browsed, with their arithmetic."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -9,7 +9,7 @@ from django.test import Client
 from budget import services
 from budget.ledger.operations import Admission, AdmissionRequest
 from budget.models import Pool, UsageMinute
-from tests.admin.conftest import url
+from tests.admin.conftest import class_url, pool_url, url
 
 pytestmark = pytest.mark.usefixtures("committed")
 
@@ -90,3 +90,40 @@ def test_usage_is_listed_with_its_reasons(viewer: Client, claims: Pool) -> None:
     page = viewer.get(url("usageminute_changelist")).content.decode()
     assert "2 headroom" in page
     assert "25.0 %" in page
+    assert "2026-01-01 00:00" in page
+
+
+def test_a_minute_names_its_pool(viewer: Client, claims: Pool) -> None:
+    minute = UsageMinute.objects.create(
+        pool_id=claims.pk,
+        workload_class="nightly",
+        minute=datetime(2026, 1, 1, tzinfo=UTC),
+        used_tokens=12_345,
+        would_shed={"ceiling": 1},
+    )
+    page = viewer.get(url("usageminute_change", minute.pk)).content.decode()
+    assert '<div class="readonly">claims</div>' in page
+    assert "12,345" in page
+    assert "1 ceiling" in page
+    assert "historylink" not in page
+
+
+def test_a_pool_that_observes_counts_what_it_would_have_shed(viewer: Client, claims: Pool) -> None:
+    page = viewer.get(pool_url(claims))
+    assert "Would shed" not in page.content.decode()
+    Pool.objects.update(mode="observe")
+    UsageMinute.objects.create(
+        pool_id=claims.pk,
+        workload_class="nightly",
+        minute=datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=30),
+        offered=9,
+        admitted=9,
+        would_shed={"headroom": 3, "ceiling": 2},
+    )
+    for _ in range(2):
+        offer("nightly", 29_000)
+    page = viewer.get(pool_url(claims))
+    assert "Would shed" in page.content.decode()
+    (usage,) = page.context["usages"]
+    assert (usage.day.would_shed, usage.week.would_shed) == (1, 6)
+    assert "Would shed" in viewer.get(class_url("nightly")).content.decode()

@@ -67,3 +67,9 @@ def test_the_page_shows_where_the_class_stands(viewer: Client, claims: Pool) -> 
     ]
     assert standings[0].own.floor == pytest.approx(20_000)
     assert standings[1].own.reach_percent == pytest.approx(50)
+
+
+def test_a_taken_slug_is_the_only_thing_wrong(editor: Client, claims: Pool) -> None:
+    fields = opened(editor, class_url("adjuster")) | {"slug": "adjuster", "reason": "twice"}
+    answer = editor.post(url("workloadclass_add"), fields)
+    assert list(answer.context["adminform"].form.errors) == ["slug"]
