@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 
-from budget.models import ApiKey
+from budget.models import ApiKey, Pool
 from budget.policy.history import Change, Entry, entries
 from budget.policy.rows import (
     KEY_CLASS,
@@ -72,10 +72,11 @@ def plan(change: Change) -> list[Step]:
     may edit keys: the change took that right along.
 
     Writes nothing. Empty if everything stands as before the change. Raises `RevertError`
-    if a row that it edited was removed since.
+    if a row that it edited or needs was removed since, or its slug was taken.
     """
     found = {(step.kind, _pk(step)): step for undo in _undos(change) for step in _steps(undo)}
     steps = [step for kind in POLICY for step in found.values() if step.kind is kind]
+    _refuse_stale(steps)
     return [*steps, *_rights(change, steps)]
 
 
@@ -103,6 +104,28 @@ def revert(change: Change, may: May) -> list[str]:
     except (models.ProtectedError, IntegrityError) as error:
         raise RevertError([str(error).splitlines()[0]]) from None
     return words
+
+
+def _refuse_stale(steps: list[Step]) -> None:
+    """Raise `RevertError` if a row would refer to one that is gone, or take another's slug."""
+    slugs = Slugs.ever()
+    back = {(step.kind.model, _pk(step)) for step in steps if step.then is not None}
+    messages = []
+    for kind, now, then in (step for step in steps if step.then is not None):
+        for field in kind.model._meta.concrete_fields:
+            model, value = field.related_model, getattr(then, field.attname)
+            if model is None or value is None or (model, value) in back:
+                continue
+            if not model._default_manager.filter(pk=value).exists():
+                gone = slugs.pools if model is Pool else slugs.classes
+                noun = "pool" if model is Pool else "class"
+                messages.append(f"{slugs.title(kind, then)}: {noun} {gone.get(value)} is gone.")
+        if now is None and kind in (POOL, WORKLOAD_CLASS):
+            taken = kind.model._default_manager.filter(slug=then.slug)
+            if taken.exists():
+                messages.append(f"There is a new {slugs.title(kind, then)} by now.")
+    if messages:
+        raise RevertError(messages)
 
 
 def refuse_forbidden(steps: list[Step], may: May) -> None:

@@ -167,6 +167,19 @@ def test_a_revert_of_a_row_that_is_gone_is_refused(editor: Client, claims: Pool)
     assert "removed since" in " ".join(editor.get(address).context["faults"])
 
 
+def test_a_revert_that_has_become_impossible_says_so_beforehand(
+    editor: Client, claims: Pool
+) -> None:
+    Reservation.objects.filter(workload_class__slug="nightly").delete()
+    reservation = newest(editor).revert_url
+    claims.delete()
+    pool = newest(editor).revert_url
+    faults = editor.get(reservation).context["faults"]
+    assert faults == ["pool claims, reservation of nightly: pool claims is gone."]
+    Pool.objects.create(slug="claims", provider="openai")
+    assert editor.get(pool).context["faults"] == ["There is a new pool claims by now."]
+
+
 def test_a_revert_can_be_reverted(editor: Client, claims: Pool) -> None:
     edit_share(editor, claims, "adjuster", "45")
     editor.post(newest(editor).revert_url, {"reason": "back"})
