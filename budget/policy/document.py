@@ -201,15 +201,17 @@ class Reading:
 
     def _fault(self, place: Tree, message: str, name: str = "") -> None:
         path = f"{place.path}.{name}" if name else place.path
-        self.faults.append(Fault(place.line, path, message))
+        fault = Fault(place.line, path, message)
+        if fault not in self.faults:
+            self.faults.append(fault)
 
 
 def _mended(instance: models.Model, name: str, message: str) -> str:
     """What to do about a model's complaint."""
     model_field: Any = instance._meta.get_field(name)
-    if name != "slug" and model_field.value_from_object(instance) in (None, ""):
-        return f"Missing. {model_field.help_text}"
-    if model_field.flatchoices:
-        choices = [value for value, _ in model_field.flatchoices if value]
-        return f"Expected one of {', '.join(choices)}."
-    return message
+    missing = name != "slug" and model_field.value_from_object(instance) in (None, "")
+    choices = ", ".join(value for value, _ in model_field.flatchoices if value)
+    if choices:
+        expected = f"one of {choices}" if "," in choices else choices
+        return f"{'Missing. ' if missing else ''}Expected {expected}."
+    return f"Missing. {model_field.help_text}" if missing else message
