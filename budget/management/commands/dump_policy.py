@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from budget.management.migrated import migrated
 from budget.policy.dump import dump
 
 
@@ -14,4 +15,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the policy file to standard output."""
-        self.stdout.write(dump(), ending="")
+        with migrated():
+            policy = dump()
+        self.stdout.write(policy, ending="")

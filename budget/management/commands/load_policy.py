@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from budget.management.migrated import migrated
 from budget.policy.audit import audit
 from budget.policy.document import read_document
 from budget.policy.load import load
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         """Print the differences in words."""
         try:
             document = read_document(_read(file))
-            with audit(f"load_policy {file}", reason):
+            with migrated(), audit(f"load_policy {file}", reason):
                 report = load(document, dry_run)
         except PolicyFileError as error:
             faults = "\n".join(f"{file}: {fault}" for fault in error.faults)

@@ -11,6 +11,9 @@ from django.utils import timezone
 
 from budget import conf
 from budget.ledger.pruning import FEWEST_DAYS, prune
+from budget.management.migrated import migrated
+
+MOST_DAYS = 36_500
 
 
 class Command(BaseCommand):
@@ -34,5 +37,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Calls are kept for at least {FEWEST_DAYS} days: idempotency keys count for one."
             )
-        calls, states = prune(timezone.now() - timedelta(days=days))
+        if days > MOST_DAYS:
+            raise CommandError(f"--days must be at most {MOST_DAYS}.")
+        with migrated():
+            calls, states = prune(timezone.now() - timedelta(days=days))
         self.stdout.write(f"Deleted {calls} calls and {states} states.")

@@ -15,11 +15,14 @@ from django.utils import timezone
 from budget.ledger.balances import UnreadableBalances, decode_balances
 from budget.ledger.errors import LedgerUnavailable
 from budget.ledger.rerun import Difference, Rerun, rerun
+from budget.management.migrated import migrated
 from budget.models import PolicyRevision, Pool, PoolState
 
 UNREADABLE = (UnreadableBalances, LedgerUnavailable, PolicyRevision.DoesNotExist)
 
 ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+MOST_MINUTES = 366 * 24 * 60
 
 
 class Command(BaseCommand):
@@ -36,7 +39,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Decide again, and compare."""
-        pool = Pool.objects.filter(slug=options["pool"]).first()
+        if not 1 <= options["minutes"] <= MOST_MINUTES:
+            raise CommandError(f"--minutes must be between 1 and {MOST_MINUTES}.")
+        with migrated():
+            pool = Pool.objects.filter(slug=options["pool"]).first()
         if pool is None:
             raise CommandError(f"There is no pool {options['pool']!r}.")
         with transaction.atomic(), connection.cursor() as cursor:
