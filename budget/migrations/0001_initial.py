@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=2,
                         default=25,
-                        help_text="How much a bucket holds when full, in % of the amount. Example: 25 %.",
+                        help_text="What a full bucket holds, in % of the amount; buckets only. Example: 25 %.",
                         max_digits=6,
                         validators=[
                             django.core.validators.MinValueValidator(1),
@@ -733,7 +733,7 @@ class Migration(migrations.Migration):
                     models.DecimalField(
                         decimal_places=2,
                         default=25,
-                        help_text="How much a bucket holds when full, in % of the amount. Example: 25 %.",
+                        help_text="What a full bucket holds, in % of the amount; buckets only. Example: 25 %.",
                         max_digits=6,
                         validators=[
                             django.core.validators.MinValueValidator(1),

@@ -136,7 +136,7 @@ class Limit(Checked):
         decimal_places=2,
         default=25,
         validators=between(1, 1000),
-        help_text="How much a bucket holds when full, in % of the amount. Example: 25 %.",
+        help_text="What a full bucket holds, in % of the amount; buckets only. Example: 25 %.",
     )
 
     class Meta:
