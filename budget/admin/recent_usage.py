@@ -8,9 +8,7 @@ from django.db.models import BigIntegerField, F, Func, Max, Min, Q, Sum
 from django.db.models.functions import NullIf
 
 from budget import services
-from budget.ledger.clock import moment
 from budget.ledger.errors import BudgetError
-from budget.ledger.view import look
 from budget.models import Pool, UsageMinute, WorkloadClass
 from budget.models.choices import Mode
 
@@ -108,15 +106,9 @@ def _open_minute(pool: Pool, last_closed: datetime | None, now: datetime) -> lis
     """The minute that isn't stored yet, by class; nothing if the ledger doesn't answer."""
     start = max(last_closed + MINUTE, now - WEEK) if last_closed else now - WEEK
     try:
-        rows = services.usage(pool.slug, start, now + MINUTE)
-        opened = look(pool.pk)[1].minute
+        return services.usage(pool.slug, start, now + MINUTE)
     except BudgetError:
         return []
-    for row in rows:
-        same = row["minute"] == moment(opened.start)
-        tally = opened.classes.get(row["workload_class"]) if same else None
-        row["would_shed"] = sum(tally.would_shed.values()) if tally else 0
-    return rows
 
 
 def _minutes(first: datetime, now: datetime, stretch: timedelta) -> float:
@@ -132,5 +124,5 @@ def _span(name: str, sums: dict[str, Any], late: dict[str, Any], minutes: float)
         admitted,
         max(0.0, taken / minutes),
         100 * (offered - admitted) / offered if offered else None,
-        sums.get(f"{name}_would_shed", 0) + late.get("would_shed", 0),
+        sums.get(f"{name}_would_shed", 0) + sum(late.get("would_shed", {}).values()),
     )

@@ -184,6 +184,9 @@ class UsageMinute(Struct):
     offered: int
     admitted: int
     shed: Annotated[dict[str, int], Meta(description="Refused calls by reason.")]
+    would_shed: Annotated[
+        dict[str, int], Meta(description="Calls by the reason that only observe mode let pass.")
+    ]
     expired: int
     estimated_tokens: int
     used_tokens: int

@@ -40,6 +40,7 @@ def _minute(
         "offered": tally.offered,
         "admitted": tally.admitted,
         "shed": tally.shed,
+        "would_shed": tally.would_shed,
         "expired": 0,
         "estimated_tokens": tally.estimated_tokens,
         "used_tokens": tally.used_tokens,

@@ -47,6 +47,7 @@ def test_usage_is_given_by_class_and_minute(caller: Caller, recorded: None) -> N
         "offered": 4,
         "admitted": 1,
         "shed": {"floor_protected": 3},
+        "would_shed": {},
         "expired": 0,
         "estimated_tokens": 4000,
         "used_tokens": 3000,
