@@ -58,3 +58,16 @@ def max_batch_bytes() -> int:
 def max_body_bytes() -> int:
     """The largest body of any other request, in bytes. Default: 64 KiB."""
     return _setting("MAX_BODY_BYTES", 65_536)
+
+
+def max_job_bytes() -> int:
+    """The largest arguments of a job, as JSON, in bytes. Default: 256 KiB."""
+    return _setting("MAX_JOB_BYTES", 262_144)
+
+
+def newest_first_after() -> float:
+    """From which part of its deadline on a queue's oldest job makes it serve the newest first.
+
+    1 or more: never. Default: 0.5.
+    """
+    return _setting("NEWEST_FIRST_AFTER", 0.5)

@@ -8,7 +8,8 @@ from budget.ledger.clock import minute_of
 from budget.ledger.errors import LedgerUnavailable
 from budget.ledger.tally import OpenMinute
 from budget.rule.adopt import adopt
-from budget.rule.pool import PoolState, fresh
+from budget.rule.dequeue import Queue
+from budget.rule.pool import PoolState, advance, fresh
 from budget.rule.terms import PoolTerms
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,12 @@ class Balances(msgspec.Struct, kw_only=True):
     """Every lease that ended by then is dealt with, in microseconds since the epoch."""
     next_lapse: int
     """No open lease ends before this moment."""
+    batch: PoolState | None = None
+    """What is left of the batch endpoint's limits, if there is one."""
+    queues: dict[str, Queue] | None = None
+    """By class; None until they are counted."""
+    recount: bool = False
+    """Whether the queues are to be counted anew, since rows are not as they should be."""
     format: int = 0
 
     def encode(self) -> bytes:
@@ -46,7 +53,28 @@ class Balances(msgspec.Struct, kw_only=True):
             self.pool = adopt(old, self.pool, new, changed_at)
         else:
             self.pool = fresh(new, self.pool.at)
+        self._carry_batch(old, new, changed_at)
         self.version = new.version
+
+    def advance(self, terms: PoolTerms, now: int) -> None:
+        """Move what is left of all limits to a moment."""
+        advance(terms, self.pool, now)
+        if self.batch is not None:
+            advance(terms.of_batch, self.batch, now)
+
+    def side(self, terms: PoolTerms, of_batch: bool) -> tuple[PoolTerms, PoolState] | None:
+        """The limits a call draws on; None if they are of a batch endpoint that is gone."""
+        if not of_batch:
+            return terms, self.pool
+        return None if self.batch is None else (terms.of_batch, self.batch)
+
+    def _carry_batch(self, old: PoolTerms | None, new: PoolTerms, changed_at: int) -> None:
+        if new.batch is None:
+            self.batch = None
+        elif self.batch is None or old is None or old.batch is None:
+            self.batch = fresh(new.of_batch, self.pool.at)
+        else:
+            self.batch = adopt(old.of_batch, self.batch, new.of_batch, changed_at)
 
 
 class UnreadableBalances(Exception):
@@ -56,6 +84,10 @@ class UnreadableBalances(Exception):
 class _Header(msgspec.Struct):
     """What is read of balances that cannot be read."""
 
+    batch: PoolState | None = None
+    """What is left of the batch endpoint's limits, if there is one."""
+    queues: dict[str, Queue] | None = None
+    """By class; None until they are counted."""
     format: int = 0
 
 
@@ -68,6 +100,7 @@ def fresh_balances(terms: PoolTerms, now: int, lapsed_through: int | None = None
     return Balances(
         version=0,
         pool=fresh(terms, now),
+        batch=None if terms.batch is None else fresh(terms.of_batch, now),
         minute=OpenMinute(minute_of(now)),
         lapsed_through=now if lapsed_through is None else lapsed_through,
         next_lapse=now,

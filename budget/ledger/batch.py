@@ -5,11 +5,13 @@ from uuid import UUID
 
 from budget.ledger.balances import Balances
 from budget.ledger.clock import minute_of
+from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Admission
 from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall
 from budget.ledger.tally import OpenMinute, allowance
 from budget.providers import Tokens, counted
-from budget.rule.terms import PoolTerms
+from budget.rule.dequeue import Queue
+from budget.rule.terms import ClassTerms, PoolTerms
 
 IDEMPOTENCY_SPAN = 86_400_000_000
 """How long an idempotency key counts, in microseconds."""
@@ -32,6 +34,7 @@ class Batch:
         terms: PoolTerms,
         balances: Balances,
         calls: Iterable[StoredCall],
+        jobs: Iterable[StoredJob] = (),
     ) -> None:
         self.pool_id = pool_id
         self.seq = seq
@@ -42,11 +45,20 @@ class Batch:
         self.calls: dict[UUID, StoredCall] = {}
         self.keyed: dict[Key, StoredCall] = {}
         self.decided_by_key: dict[Key, tuple[DecidedCall, Admission]] = {}
+        self.jobs: dict[UUID, StoredJob] = {}
+        self.keyed_jobs: dict[Key, StoredJob] = {}
+        self.ready: dict[str, list[StoredJob]] = {}
+        """By class: the first jobs of its queue, in its order."""
+        self.collectable: dict[UUID, list[StoredJob]] = {}
+        """By collecting operation: the first jobs that a batch endpoint may be sent."""
         self._position = 0
         for call in calls:
             self.calls[call.id] = call
             if call.idempotency_key is not None:
                 self.keyed[call.key_prefix, call.idempotency_key] = call
+
+        for job in jobs:
+            self.know(job)
 
     def next_position(self) -> int:
         """The place of one more decision or settlement in the order of the batch."""
@@ -56,6 +68,45 @@ class Batch:
     def stored(self, call: StoredCall) -> StoredCall:
         """The one object that stands for a call in this batch."""
         return self.calls.setdefault(call.id, call)
+
+    @property
+    def queues(self) -> dict[str, Queue]:
+        """What is remembered of each class's queue."""
+        if self.balances.queues is None:
+            self.balances.queues = {}
+        return self.balances.queues
+
+    def queue(self, workload_class: str) -> Queue:
+        """One class's queue, empty if nothing was enqueued yet."""
+        return self.queues.setdefault(workload_class, Queue())
+
+    def member(self, workload_class: str) -> ClassTerms | None:
+        """A class's terms; None once the class is gone."""
+        c = self.terms.class_index.get(workload_class)
+        return None if c is None else self.terms.classes[c]
+
+    def horizon(self, member: ClassTerms) -> int | None:
+        """The first deadline that leaves a class's jobs time for the batch endpoint, if any."""
+        if self.terms.batch is None or member.tier != "bulk":
+            return None
+        return self.now + self.terms.batch.window
+
+    def know(self, job: StoredJob) -> StoredJob:
+        """The one object that stands for a job in this batch."""
+        known = self.jobs.setdefault(job.id, job)
+        if known.idempotency_key is not None:
+            self.keyed_jobs[known.key_prefix, known.idempotency_key] = known
+        return known
+
+    def change(self, job: StoredJob) -> None:
+        """Write what has changed of a job."""
+        self.changes.jobs[job.id] = job
+
+    def end(self, job: StoredJob, state: str, error: str) -> None:
+        """End a job for good."""
+        job.state, job.error, job.finished_at, job.not_before = state, error, self.now, None
+        job.note(self.now, state, error)
+        self.change(job)
 
     def close_minute(self) -> None:
         """Start a new minute of usage if the old one is over."""

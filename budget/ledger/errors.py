@@ -26,6 +26,14 @@ class UnknownCall(BudgetError):
     """No call has that id, or it is another key's."""
 
 
+class UnknownJob(BudgetError):
+    """No job has that id, or it is another key's."""
+
+
+class JobEnded(BudgetError):
+    """The job has ended: there is nothing to cancel."""
+
+
 class CallWasShed(BudgetError):
     """The call was shed: there is nothing to settle or renew."""
 
@@ -56,7 +64,7 @@ class LedgerUnavailable(BudgetError):
 
 
 class Shed(BudgetError):
-    """The call was refused; only `services.admission` raises it."""
+    """A call or a job was refused; `services.admission` and `services.enqueue` raise it."""
 
     def __init__(self, admission: "Admission") -> None:
         super().__init__(admission.detail)

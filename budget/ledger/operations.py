@@ -6,7 +6,7 @@ unit, for the units of the pool's limits, as the pool's provider counts them.
 
 from datetime import datetime
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, Protocol
 from uuid import UUID
 
 import msgspec
@@ -87,6 +87,8 @@ class Admission(msgspec.Struct, kw_only=True):
     detail: str = ""
     replayed: bool = False
     """Whether this is an earlier decision, asked for again under its idempotency key."""
+    depth: int | None = None
+    """Of the queue that refused a job; None for a call."""
 
 
 class Settled(msgspec.Struct, kw_only=True):
@@ -143,12 +145,24 @@ class Renew(msgspec.Struct, kw_only=True, eq=False):
     """The end asked for in a transaction of unknown fate, in microseconds since the epoch."""
 
 
-Operation = Admit | Settle | Renew
-Answer = Admission | Settled | Renewed
+class Request(Protocol):
+    """What requests for calls and for jobs have in common."""
+
+    pool: str
+    input_tokens: int
+    output_tokens: int
+    deadline_ms: int | None
+    source: str
+    tags: dict[str, str]
+    idempotency_key: str | None
+
+    @property
+    def workload_class(self) -> str | None:
+        """A slug; None for an untagged call."""
 
 
-def check_request(request: AdmissionRequest) -> None:
-    """Refuses, with Implausible, what no call can mean and no database could store."""
+def check_request(request: Request) -> None:
+    """Refuses, with Implausible, what no call or job can mean and no database could store."""
     check_text("pool", request.pool)
     if request.workload_class is not None:
         check_text("workload_class", request.workload_class)

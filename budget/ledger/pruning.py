@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -23,6 +23,13 @@ SELECT id, greatest(offered_at, settled_at, lapsed_at) < %(before)s
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = c.pool_id))
 FROM budget_call c WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
+# The record of a job goes with its calls.
+JOBS = """
+SELECT id, finished_at IS NOT NULL AND finished_at < %(before)s
+FROM budget_job j WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+"""
+DELETE_JOBS = "DELETE FROM budget_job WHERE id = ANY (%s)"
+DELETE_BATCHES = "DELETE FROM budget_jobbatch WHERE finished_at < %s"
 DELETE_CALLS = "DELETE FROM budget_call WHERE id = ANY (%s)"
 
 # One step through the index per pool, deleted ones included.
@@ -45,25 +52,36 @@ ORDER BY seq LIMIT %(most)s
 DELETE_STATES = "DELETE FROM budget_poolstate WHERE pool_id = %s AND seq = ANY (%s)"
 
 
-def prune(before: datetime) -> tuple[int, int]:
-    """Delete calls that ended and states left before a moment; how many of each.
+class Pruned(NamedTuple):
+    """How many rows were deleted."""
+
+    calls: int
+    jobs: int
+    states: int
+
+
+def prune(before: datetime) -> Pruned:
+    """Delete calls and jobs that ended and states left before a moment; how many of each.
 
     Open calls stay, for their leases still end, unless their pool is gone.
     """
-    calls = sum(_prune_calls(before))
+    calls = sum(_prune_by_id(CALLS, DELETE_CALLS, before))
+    jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before))
+    _delete(DELETE_BATCHES, [before])
     with connection.cursor() as cursor:
         cursor.execute(POOLS)
         pools = [pool_id for (pool_id,) in cursor.fetchall()]
-    return calls, sum(deleted for pool_id in pools for deleted in _prune_states(pool_id, before))
+    states = sum(deleted for pool_id in pools for deleted in _prune_states(pool_id, before))
+    return Pruned(calls, jobs, states)
 
 
-def _prune_calls(before: datetime) -> Iterator[int]:
+def _prune_by_id(find: str, delete: str, before: datetime) -> Iterator[int]:
     """Chunk after chunk, each found where the last one ended."""
     bounds = {"before": before, "end": lowest_id(micros(before)), "most": CHUNK}
     after = UUID(int=0)
-    while rows := _rows(CALLS, {**bounds, "after": after}):
-        old = [call_id for call_id, over in rows if over]
-        yield _delete(DELETE_CALLS, [old])
+    while rows := _rows(find, {**bounds, "after": after}):
+        old = [row_id for row_id, over in rows if over]
+        yield _delete(delete, [old])
         after = rows[-1][0]
 
 

@@ -36,7 +36,7 @@ c.input_tokens, c.output_tokens, c.state, c.reason, c."limit", c.retry_after_ms,
 c.charges, (extract(epoch FROM c.lease_expires) * 1000000)::bigint,
 c.lapsed_at IS NOT NULL, c.retried_as IS NOT NULL, c.outcome,
 c.used_input_tokens, c.used_output_tokens, c.used_cached_input_tokens,
-c.refunded, c.overrun
+c.refunded, c.overrun, c.job_id, c.of_batch
 """
 
 CALLS_BY_ID = f"""
@@ -89,7 +89,7 @@ INSERT INTO budget_call (
     id, pool_id, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
     input_tokens, output_tokens, source, tags, offered_at, deadline, seq, position,
     policy_version, state, reason, "limit", retry_after_ms, detail,
-    arithmetic, charges, lease_expires, outcome, refunded, overrun
+    arithmetic, charges, lease_expires, outcome, refunded, overrun, job_id, of_batch
 )
 SELECT id, %(pool)s, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
     input_tokens, output_tokens, source, tags,
@@ -97,12 +97,13 @@ SELECT id, %(pool)s, workload_class, untagged, key_prefix, idempotency_key, fing
     timestamptz 'epoch' + deadline * interval '1 microsecond', %(seq)s, position,
     %(version)s, state, reason, "limit", retry_after_ms, detail,
     arithmetic, charges, timestamptz 'epoch' + lease_expires * interval '1 microsecond',
-    '', '{}', '{}'
+    '', '{}', '{}', job_id, of_batch
 FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
     id uuid, workload_class text, untagged boolean, key_prefix text, idempotency_key text,
     fingerprint text, input_tokens bigint, output_tokens bigint, source text, tags jsonb,
     deadline bigint, position integer, state text, reason text, "limit" text,
-    retry_after_ms bigint, detail text, arithmetic text, charges text, lease_expires bigint
+    retry_after_ms bigint, detail text, arithmetic text, charges text, lease_expires bigint,
+    job_id uuid, of_batch boolean
 )
 """
 
@@ -142,13 +143,13 @@ INSERT INTO budget_usageminute (
     overrun_tokens, charged, floor_tokens, borrowed_tokens, lent_tokens
 )
 SELECT %(pool)s, timestamptz 'epoch' + %(minute)s * interval '1 microsecond', %(allowance)s,
-    workload_class, offered, admitted, shed, would_shed, 0,
+    workload_class, offered, admitted, shed, would_shed, expired,
     lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
     overrun_tokens, charged, round(floor_tokens), round(borrowed_tokens), round(lent_tokens)
 FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (
     workload_class text, offered bigint, admitted bigint, shed jsonb, would_shed jsonb,
-    lease_expired bigint, offered_tokens bigint, estimated_tokens bigint, used_tokens bigint,
-    refunded_tokens bigint, overrun_tokens bigint, charged bigint,
+    expired bigint, lease_expired bigint, offered_tokens bigint, estimated_tokens bigint,
+    used_tokens bigint, refunded_tokens bigint, overrun_tokens bigint, charged bigint,
     floor_tokens float, borrowed_tokens float, lent_tokens float
 )
 ON CONFLICT DO NOTHING

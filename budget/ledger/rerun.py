@@ -18,10 +18,9 @@ from budget.ledger.operations import NEVER_LEFT
 from budget.models import Call, PolicyRevision, PoolState
 from budget.providers import Tokens
 from budget.rule.admission import offer
-from budget.rule.adopt import adopt
 from budget.rule.decision import Decision
-from budget.rule.pool import Offer, advance, release, settle
-from budget.rule.pool import PoolState as Balances
+from budget.rule.pool import Offer, release, settle
+from budget.rule.pool import PoolState as Levels
 from budget.rule.terms import PoolTerms
 
 
@@ -37,7 +36,7 @@ class Rerun(NamedTuple):
 
     decisions: int
     differences: list[Difference]
-    balances: Balances
+    balances: Levels
     """What the pool's balances are at the end; equal to the newest state's if all is well."""
 
 
@@ -67,27 +66,28 @@ def rerun(pool_id: int, seq: int) -> Rerun:
     another version of the rule left it.
     """
     kept = PoolState.objects.get(pool_id=pool_id, seq=seq)
-    document = decode_balances(bytes(kept.state))
-    terms = _terms(PolicyRevision.objects.get(pool_id=pool_id, version=document.version))
-    state, decisions, differences = document.pool, 0, []
+    balances = decode_balances(bytes(kept.state))
+    terms = _terms(PolicyRevision.objects.get(pool_id=pool_id, version=balances.version))
+    decisions, differences = 0, []
     for event in sorted(_events(kept), key=ORDER):
         if event.revision is not None:
             new = _terms(event.revision)
-            state = adopt(terms, state, new, micros(event.revision.changed_at))
+            balances.carry(terms, new, micros(event.revision.changed_at))
             terms = new
-        advance(terms, state, event.at)
-        if event.call is None:
+        balances.advance(terms, event.at)
+        side = None if event.call is None else balances.side(terms, event.call.of_batch)
+        if event.call is None or side is None:
             continue
         if event.stage == LAPSE:
-            release(terms, state, event.call.workload_class, event.call.charged)
+            release(*side, event.call.workload_class, event.call.charged)
         elif event.seq == event.call.seq and event.position == event.call.position:
             decisions += 1
-            again = _offer_again(terms, state, event.call)
+            again = _offer_again(*side, event.call)
             if not _same(event.call, again):
                 differences.append(Difference(event.call, again))
         else:
-            _settle_again(terms, state, event.call)
-    return Rerun(decisions, differences, state)
+            _settle_again(*side, event.call)
+    return Rerun(decisions, differences, balances.pool)
 
 
 def _events(kept: PoolState) -> Iterator[_Event]:
@@ -99,7 +99,9 @@ def _events(kept: PoolState) -> Iterator[_Event]:
     for n, call in enumerate(lapsed):
         if call.lapsed_at is not None:
             yield _Event(micros(call.lapsed_at), LAPSE, 0, n, call)
-    for call in of_pool.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
+    # A job that was refused its place never came before the rule.
+    of_rule = of_pool.exclude(job_id__isnull=False, state=Call.State.SHED)
+    for call in of_rule.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
         if call.seq > kept.seq:
             yield _Event(micros(call.offered_at), OPERATION, call.seq, call.position, call)
         if call.settled_at is not None and (call.settled_seq or 0) > kept.seq:
@@ -107,7 +109,7 @@ def _events(kept: PoolState) -> Iterator[_Event]:
             yield _Event(micros(call.settled_at), OPERATION, *place, call)
 
 
-def _offer_again(terms: PoolTerms, state: Balances, call: Call) -> Decision:
+def _offer_again(terms: PoolTerms, state: Levels, call: Call) -> Decision:
     size = amounts(terms, Tokens(call.input_tokens, call.output_tokens))
     return offer(
         terms,
@@ -121,7 +123,7 @@ def _offer_again(terms: PoolTerms, state: Balances, call: Call) -> Decision:
     )
 
 
-def _settle_again(terms: PoolTerms, state: Balances, call: Call) -> None:
+def _settle_again(terms: PoolTerms, state: Levels, call: Call) -> None:
     used = None
     if call.outcome not in NEVER_LEFT:
         used = amounts(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from budget.ledger.job_rows import NewJob, StoredJob
 from budget.ledger.tally import ClassTally
 from budget.rule.decision import Charge
 from budget.rule.pool import Settlement
@@ -50,6 +51,8 @@ class StoredCall(msgspec.Struct):
     used_cached_input_tokens: int | None
     refunded: dict[str, int]
     overrun: dict[str, int]
+    job_id: UUID | None
+    of_batch: bool
 
     @property
     def charges(self) -> list[Charge]:
@@ -100,6 +103,8 @@ class DecidedCall(msgspec.Struct, kw_only=True):
     charges: str
     """Both JSON as text: cheaper for the database to take in than as part of the document."""
     lease_expires: int | None
+    job_id: UUID | None = None
+    of_batch: bool = False
 
 
 class SettledCall(msgspec.Struct, kw_only=True):
@@ -165,10 +170,22 @@ class Changes(msgspec.Struct):
     """Admitted calls whose decision was told once more."""
     lapsed: list[UUID] = []
     """Calls whose lease ended without a settlement."""
+    enqueued: list[NewJob] = []
+    jobs: dict[UUID, StoredJob] = {}
+    """Jobs that changed, new ones too."""
+    queues_changed: bool = False
     closed: ClosedMinute | None = None
     revision: NewRevision | None = None
 
     @property
     def balances_changed(self) -> bool:
         """Whether the state after the batch differs from the one before in more than time."""
-        return bool(self.decided or self.settled or self.lapsed or self.revision)
+        return bool(
+            self.decided
+            or self.settled
+            or self.lapsed
+            or self.revision
+            or self.enqueued
+            or self.jobs
+            or self.queues_changed
+        )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
 
+import msgspec
 import psycopg
 
 from budget.ledger import queries, store
@@ -12,13 +13,16 @@ from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.batch import Batch, Key
 from budget.ledger.clock import minute_of
 from budget.ledger.connection import connect
-from budget.ledger.errors import BudgetError, UnknownCall, UnknownPool
-from budget.ledger.operations import Admit, Answer, Operation, Settle
+from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPool
+from budget.ledger.finishing import lapse_jobs
+from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
+from budget.ledger.operations import Admit, Renew, Settle
+from budget.ledger.protocol import Answer, Operation
+from budget.ledger.queueing import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
 from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, settle
 from budget.ledger.submission import Submission
 from budget.ledger.terms import Policy, load_policy, load_revision
-from budget.rule.pool import advance
 from budget.rule.terms import PoolTerms
 
 REPLAN_EVERY = 256
@@ -60,6 +64,7 @@ class Session:
                 self._known,
                 _ids(submissions),
                 _keys(submissions),
+                wanted_jobs(submissions),
             )
             if reading is None or reading.version is None:
                 decided = None
@@ -106,9 +111,15 @@ class Session:
     ) -> tuple[list[Answer | BudgetError], store.Known | None]:
         """Answers that hold once the pipeline has ended, and the newest state from then on."""
         batch = self._open_batch(connection, pipeline, reading)
+        on_jobs = any(isinstance(s.operation, JobOperation) for s in submissions)
+        before = msgspec.json.encode(batch.balances.queues) if on_jobs else b""
+        if on_jobs:
+            prepare_queues(connection, pipeline, batch, submissions)
         answers = [_answer(batch, submission) for submission in submissions]
         for submission in submissions:
             submission.attempted = batch.seq
+        if on_jobs:
+            batch.changes.queues_changed = msgspec.json.encode(batch.balances.queues) != before
         state = _new_state(batch, reading.state)
         store.write_and_commit(connection, self.pool_id, batch.changes, state)
         return answers, reading.state if state is None else state.known
@@ -130,8 +141,8 @@ class Session:
         if balances.version != terms.version:
             revision = NewRevision(terms, policy.changed_at)
             self._adopt(connection, pipeline, balances, policy, terms_before)
-        advance(terms, balances.pool, now)
-        batch = Batch(self.pool_id, seq, terms, balances, reading.calls)
+        balances.advance(terms, now)
+        batch = Batch(self.pool_id, seq, terms, balances, reading.calls, reading.jobs)
         batch.changes.revision = revision
         batch.close_minute()
         if batch.now >= balances.next_lapse:
@@ -139,6 +150,9 @@ class Session:
                 connection, pipeline, self.pool_id, balances.lapsed_through, batch.now
             )
             lapse(batch, ended)
+            if any(call.job_id is not None for call in ended):
+                read_lapsed_jobs(connection, pipeline, batch, ended)
+                lapse_jobs(batch, ended)
         return batch
 
     def _current_policy(
@@ -185,14 +199,20 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
             return admit(batch, operation, submission.attempted)
         if isinstance(operation, Settle):
             return settle(batch, operation)
-        return renew(batch, operation)
+        if isinstance(operation, Renew):
+            return renew(batch, operation)
+        return decide_job(batch, operation, submission.attempted)
     except BudgetError as error:
         return error
 
 
 def _unknown_to(operation: Operation) -> BudgetError:
-    if isinstance(operation, Admit):
+    if isinstance(operation, Admit | Enqueue):
         return UnknownPool(f"There is no pool {operation.request.pool!r}.")
+    if isinstance(operation, Take | Collect):
+        return UnknownPool("The pool is gone.")
+    if isinstance(operation, Finish | CancelJob):
+        return UnknownJob(f"There is no job {operation.id}.")
     return UnknownCall(f"There is no call {operation.id}.")
 
 
@@ -201,8 +221,15 @@ def _ids(submissions: Sequence[Submission]) -> list[UUID]:
     ids = []
     for submission in submissions:
         operation = submission.operation
-        if not isinstance(operation, Admit):
+        if isinstance(operation, Finish):
+            ids.append(operation.call_id)
+        elif isinstance(operation, Settle | Renew):
             ids.append(operation.id)
+        elif isinstance(operation, Enqueue):
+            # Its refusal stands under the same id.
+            ids.extend([operation.id] if submission.attempted is not None else [])
+        elif not isinstance(operation, Admit):
+            continue
         elif submission.attempted is not None:
             ids.append(operation.id)
             if operation.moved is not None:

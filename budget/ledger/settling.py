@@ -29,14 +29,11 @@ def settle(batch: Batch, operation: Settle) -> Settled:
         return _settled_before(batch, call, operation)
     _check_plausible(batch.terms, call, operation)
     used = _used(batch, operation)
-    settlement = settle_charges(
-        batch.terms,
-        batch.balances.pool,
-        call.workload_class,
-        call.charges,
-        used,
-        held=not call.lapsed,
-    )
+    settlement = Settlement({}, {})
+    if side := batch.balances.side(batch.terms, call.of_batch):
+        settlement = settle_charges(
+            *side, call.workload_class, call.charges, used, held=not call.lapsed
+        )
     _count(batch, call, operation, settlement)
     row = SettledCall(
         id=call.id,
@@ -72,7 +69,8 @@ def lapse(batch: Batch, calls: Iterable[StoredCall]) -> None:
     """Settle at their estimate the calls whose lease has ended: only gauges are released."""
     for found in calls:
         call = batch.stored(found)
-        release(batch.terms, batch.balances.pool, call.workload_class, call.charges)
+        if side := batch.balances.side(batch.terms, call.of_batch):
+            release(*side, call.workload_class, call.charges)
         batch.balances.minute.count_lapse(call.workload_class, call.tokens)
         batch.changes.lapsed.append(call.id)
         call.state, call.lapsed = "lease_expired", True
@@ -142,7 +140,8 @@ def _count(batch: Batch, call: StoredCall, operation: Settle, settlement: Settle
     if operation.outcome not in NEVER_LEFT:
         used = operation.input_tokens + operation.output_tokens
     change, leading = 0, batch.terms.leading
-    if leading is not None and batch.terms.limits[leading].algorithm != "gauge":
+    gauged = leading is None or batch.terms.limits[leading].algorithm == "gauge"
+    if leading is not None and not gauged and not call.of_batch:
         unit = batch.terms.limits[leading].unit
         change = settlement.overrun.get(unit, 0) - settlement.refunded.get(unit, 0)
     batch.balances.minute.count_settlement(

@@ -15,7 +15,8 @@ from uuid import UUID
 
 import psycopg
 
-from budget.ledger import queries
+from budget.ledger import job_queries, queries
+from budget.ledger.job_rows import StoredJob
 from budget.ledger.rows import Changes, StoredCall, json_text
 
 SWEEP_EVERY = 64
@@ -43,6 +44,18 @@ class Reading(NamedTuple):
     state: Known | None
     """The newest state; None if the pool has none."""
     calls: list[StoredCall]
+    jobs: list[StoredJob]
+
+
+class WantedJobs(NamedTuple):
+    """Jobs to look up: by id, by (prefix, idempotency key), by what took them."""
+
+    ids: Sequence[UUID] = ()
+    keys: Sequence[tuple[str, str]] = ()
+    claims: Sequence[UUID] = ()
+
+
+NO_JOBS = WantedJobs()
 
 
 class NewState(NamedTuple):
@@ -60,12 +73,13 @@ def lock_and_read(
     known: Known | None,
     ids: Sequence[UUID] = (),
     keys: Iterable[tuple[str, str]] = (),
+    jobs: WantedJobs = NO_JOBS,
 ) -> Reading | None:
     """Open a transaction that holds the pool's lock, and read what a batch needs.
 
-    `ids` and `keys` (prefix, idempotency key) name the calls to look up. None if there is
-    no lock row: see `restore_lock`. Raises psycopg.errors.LockNotAvailable when another
-    writer holds the lock for too long.
+    `ids` and `keys` (prefix, idempotency key) name the calls to look up, `jobs` the jobs.
+    None if there is no lock row: see `restore_lock`. Raises psycopg.errors.LockNotAvailable
+    when another writer holds the lock for too long.
     """
     wanted = {
         "pool": pool_id,
@@ -77,10 +91,11 @@ def lock_and_read(
     lock = connection.execute(queries.LOCK, (pool_id,), prepare=True)
     state = connection.execute(queries.READ, wanted, prepare=True, binary=True)
     if ids:
-        found.append(connection.execute(queries.CALLS_BY_ID, (ids, pool_id), prepare=True))
+        found.append(read_calls(connection, pool_id, ids))
     if key_document := [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in keys]:
         document = json_text(key_document)
         found.append(connection.execute(queries.CALLS_BY_KEY, (document, pool_id), prepare=True))
+    wanted_jobs = read_jobs(connection, pool_id, jobs)
     pipeline.sync()
     if lock.rowcount == 0:
         return None
@@ -91,7 +106,32 @@ def lock_and_read(
         version,
         None if seq is None else newest,
         [StoredCall(*row) for cursor in found for row in cursor],
+        [StoredJob(*row) for cursor in wanted_jobs for row in cursor],
     )
+
+
+def read_calls(connection: psycopg.Connection, pool_id: int, ids: Sequence[UUID]) -> psycopg.Cursor:
+    """Ask for calls; their rows are there after the next sync."""
+    return connection.execute(queries.CALLS_BY_ID, (ids, pool_id), prepare=True)
+
+
+def read_jobs(
+    connection: psycopg.Connection, pool_id: int, wanted: WantedJobs
+) -> list[psycopg.Cursor]:
+    """Ask for jobs; their rows are there after the next sync."""
+    found = []
+    if wanted.ids:
+        found.append(
+            connection.execute(job_queries.JOBS_BY_ID, (wanted.ids, pool_id), prepare=True)
+        )
+    if wanted.keys:
+        keys = [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in wanted.keys]
+        document = json_text(keys)
+        found.append(connection.execute(job_queries.JOBS_BY_KEY, (document, pool_id), prepare=True))
+    if wanted.claims:
+        claims = (wanted.claims, pool_id)
+        found.append(connection.execute(job_queries.JOBS_BY_CLAIM, claims, prepare=True))
+    return found
 
 
 def restore_lock(connection: psycopg.Connection, pool_id: int) -> bool:
@@ -152,6 +192,7 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
         yield queries.FORGET_KEYS, (changes.forgotten,)
     if changes.decided:
         yield queries.DECIDE, {**batch, "calls": json_text(changes.decided)}
+    yield from _job_statements(pool_id, changes)
     if changes.lapsed:
         yield queries.LAPSE, (at, changes.lapsed)
     if changes.settled:
@@ -174,6 +215,14 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
     if seq % SWEEP_EVERY == 0:
         newest = seq - SWEEP_EVERY
         yield queries.SWEEP_STATES, (pool_id, newest - SWEEP_EVERY, newest)
+
+
+def _job_statements(pool_id: int, changes: Changes) -> Iterator[tuple[str, Any]]:
+    if changes.enqueued:
+        yield job_queries.ENQUEUE, (pool_id, json_text(changes.enqueued))
+    if changes.jobs:
+        rows = [job.changes() for job in changes.jobs.values()]
+        yield job_queries.CHANGE_JOBS, (json_text(rows),)
 
 
 def _one(cursor: psycopg.Cursor) -> Any:

@@ -3,7 +3,7 @@
 from threading import Lock
 
 from budget.ledger.errors import BudgetError, LedgerUnavailable
-from budget.ledger.operations import Answer, Operation
+from budget.ledger.protocol import Answer, Operation
 
 
 class Submission:

@@ -18,6 +18,7 @@ class ClassTally(msgspec.Struct, omit_defaults=True):
     admitted: int = 0
     shed: dict[str, int] = {}
     would_shed: dict[str, int] = {}
+    expired: int = 0
     lease_expired: int = 0
     offered_tokens: int = 0
     estimated_tokens: int = 0
@@ -47,12 +48,34 @@ class OpenMinute(msgspec.Struct):
         self, workload_class: str, decision: Decision, tokens: int, charged: int
     ) -> None:
         """Count a decision on a call of `tokens`, which took `charged` of the leading limit."""
+        self.count_offer(workload_class, tokens)
+        if not decision.admitted:
+            _count(self.of(workload_class).shed, decision.reason or "")
+            return
+        self._count_admission(workload_class, decision, tokens, charged)
+
+    def count_offer(self, workload_class: str, tokens: int) -> None:
+        """Count a call that asks to be admitted, or a job that got its place in the queue."""
         tally = self.of(workload_class)
         tally.offered += 1
         tally.offered_tokens += tokens
-        if not decision.admitted:
-            _count(tally.shed, decision.reason or "")
-            return
+
+    def count_taken(
+        self, workload_class: str, decision: Decision, tokens: int, charged: int, again: bool
+    ) -> None:
+        """Count a job that starts, and was offered as it was enqueued, or starts `again`."""
+        if again:
+            self.count_offer(workload_class, tokens)
+        self._count_admission(workload_class, decision, tokens, charged)
+
+    def count_expired(self, workload_class: str, jobs: int) -> None:
+        """Count jobs that were dropped, or done too late."""
+        self.of(workload_class).expired += jobs
+
+    def _count_admission(
+        self, workload_class: str, decision: Decision, tokens: int, charged: int
+    ) -> None:
+        tally = self.of(workload_class)
         tally.admitted += 1
         tally.estimated_tokens += tokens
         tally.charged += charged

@@ -15,7 +15,8 @@ def minutes(
     """Minutes that overlap `start` to `end`, in order; see `services.usage`."""
     first = moment(minute_of(micros(start)))
     # The open minute is read first: one that closes meanwhile is then seen twice, not never.
-    terms, balances = look(pool_id)
+    view = look(pool_id)
+    terms, balances = view.terms, view.balances
     opened = moment(balances.minute.start)
     found: dict[tuple[datetime, str], dict[str, Any]] = {}
     if first <= opened < end:
@@ -41,7 +42,7 @@ def _minute(
         "admitted": tally.admitted,
         "shed": tally.shed,
         "would_shed": tally.would_shed,
-        "expired": 0,
+        "expired": tally.expired,
         "estimated_tokens": tally.estimated_tokens,
         "used_tokens": tally.used_tokens,
         "utilisation_percent": max(0.0, 100 * tally.charged / allowed) if allowed else None,

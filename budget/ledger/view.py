@@ -2,21 +2,24 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 from django.db import connections
 from django.db.backends.utils import CursorWrapper
 
 from budget.ledger import queries, store
 from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.errors import UnknownPool
+from budget.ledger.job_operations import QueueView
 from budget.ledger.rounding import rounded
 from budget.ledger.rows import StoredCall
 from budget.ledger.terms import load_policy, load_revision
+from budget.rule.dequeue import Queue, expected_wait, state_of
 from budget.rule.floors import effective_floors
 from budget.rule.limits import Level
-from budget.rule.pool import advance, release
+from budget.rule.pool import release
 from budget.rule.split import Split
 from budget.rule.strategies import splits
-from budget.rule.terms import ClassTerms, PoolTerms
+from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
 
 class View(NamedTuple):
@@ -24,6 +27,8 @@ class View(NamedTuple):
 
     terms: PoolTerms
     balances: Balances
+    lapsed: bool = False
+    """Whether leases have ended with which no batch has dealt."""
 
 
 def look(pool_id: int) -> View:
@@ -41,26 +46,29 @@ def look(pool_id: int) -> View:
         if balances.version != policy.terms.version:
             old = load_revision(cursor, pool_id, balances.version)
             balances.carry(old, policy.terms, policy.changed_at)
-        advance(policy.terms, balances.pool, clock)
-        if clock >= balances.next_lapse:
-            _release_ended(cursor, pool_id, policy.terms, balances)
-    return View(policy.terms, balances)
+        balances.advance(policy.terms, clock)
+        lapsed = clock >= balances.next_lapse and _release_ended(
+            cursor, pool_id, policy.terms, balances
+        )
+    return View(policy.terms, balances, lapsed)
 
 
 def _release_ended(
     cursor: CursorWrapper, pool_id: int, terms: PoolTerms, balances: Balances
-) -> None:
-    """Take out of the gauges what the next batch will: leases that have ended meanwhile."""
+) -> bool:
+    """Take out of the gauges what the next batch will: leases that have ended, if any."""
     bounds = {"after": balances.lapsed_through, "to": balances.pool.at, "most": store.MOST_LAPSES}
     cursor.execute(queries.LAPSED, {"pool": pool_id, **bounds})
-    for row in cursor.fetchall():
-        call = StoredCall(*row)
-        release(terms, balances.pool, call.workload_class, call.charges)
+    ended = [StoredCall(*row) for row in cursor.fetchall()]
+    for call in ended:
+        if side := balances.side(terms, call.of_batch):
+            release(*side, call.workload_class, call.charges)
+    return bool(ended)
 
 
 def picture(view: View) -> dict[str, Any]:
     """A pool as callers see it; see `services.pool_view`."""
-    terms, balances = view
+    terms, balances = view.terms, view.balances
     limits = zip(splits(terms, balances.pool), balances.pool.levels, strict=True)
     return {
         "slug": terms.slug,
@@ -68,8 +76,51 @@ def picture(view: View) -> dict[str, Any]:
         "paused": terms.paused,
         "policy_version": terms.version,
         "limits": rounded([_limit(terms, split, level) for split, level in limits]),
-        "classes": {member.slug: _class(terms, member) for member in terms.classes},
+        "batch_limits": rounded(_batch_limits(view)),
+        "classes": {member.slug: _class(view, member) for member in terms.classes},
     }
+
+
+def queue_views(view: View) -> dict[str, QueueView]:
+    """The queue of each class that has one, at the moment of looking."""
+    return {
+        member.slug: queue_view(view.terms, view.balances, member)
+        for member in view.terms.classes
+        if member.tier != "interactive"
+    }
+
+
+def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> QueueView:
+    """One class's queue at the moment of the balances."""
+    queue, now = (balances.queues or {}).get(member.slug) or Queue(), balances.pool.at
+    return QueueView(
+        paused=terms.paused or member.paused,
+        draining=member.draining,
+        state=state_of(terms, member, queue, now),
+        order="newest_first" if queue.newest_first else "earliest_deadline",
+        depth=queue.depth,
+        tokens=queue.tokens,
+        running=queue.running,
+        oldest_wait_seconds=max(0, now - queue.oldest) / SECOND if queue.oldest else None,
+        expected_wait_seconds=expected_wait(queue, now),
+    )
+
+
+def _batch_limits(view: View) -> list[dict[str, Any]]:
+    terms, state = view.terms, view.balances.batch
+    if state is None:
+        return []
+    limits = zip(splits(terms.of_batch, state), state.levels, strict=True)
+    return [
+        {
+            "unit": split.terms.unit,
+            "algorithm": split.terms.algorithm,
+            "amount": split.terms.amount,
+            "capacity": split.terms.capacity,
+            "available": level.available(split),
+        }
+        for split, level in limits
+    ]
 
 
 def _limit(terms: PoolTerms, split: Split, level: Level) -> dict[str, Any]:
@@ -92,11 +143,7 @@ def _limit(terms: PoolTerms, split: Split, level: Level) -> dict[str, Any]:
     }
 
 
-def _class(terms: PoolTerms, member: ClassTerms) -> dict[str, Any]:
-    return {
-        "paused": member.paused,
-        "state": "green",
-        "depth": 0,
-        "oldest_wait_seconds": None,
-        "expected_wait_seconds": None,
-    }
+def _class(view: View, member: ClassTerms) -> dict[str, Any]:
+    queue = msgspec.structs.asdict(queue_view(view.terms, view.balances, member))
+    # Whether the whole pool is paused stands above.
+    return rounded({**queue, "paused": member.paused})

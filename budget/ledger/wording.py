@@ -1,6 +1,7 @@
 """Refusals in words, for people."""
 
 from budget.rule.decision import Decision, Standing
+from budget.rule.dequeue import Queue
 from budget.rule.idle import largest_calls
 from budget.rule.terms import PoolTerms
 
@@ -17,6 +18,33 @@ def refusal_in_words(terms: PoolTerms, decision: Decision) -> str:
     """One or two sentences: why the call is shed, with the numbers that decided."""
     words = f"{_why(terms, decision)} {_when(decision)}"
     return words.strip()
+
+
+def refused_place_in_words(terms: PoolTerms, decision: Decision, queue: Queue) -> str:
+    """One or two sentences: why a job gets no place in its queue."""
+    assert decision.workload_class is not None, "every job has a class"
+    member = terms.classes[decision.workload_class]
+    match decision.reason:
+        case "paused":
+            why = f"Class {member.slug} is draining: it takes no new jobs until it is resumed."
+        case "queue_full":
+            bounds = " and ".join(
+                f"{bound} {unit}"
+                for bound, unit in ((member.queue_limit, "jobs"), (member.queue_tokens, "tokens"))
+                if bound is not None
+            )
+            why = (
+                f"The queue of {member.slug} is full: {queue.depth} jobs with {queue.tokens} "
+                f"tokens wait, and {bounds} may."
+            )
+        case "deadline_unmeetable":
+            took = queue.service.value
+            why = f"Jobs of class {member.slug} take {took:.1f} s, longer than the deadline leaves."
+        case "never_fits" if decision.limit is None:
+            why = f"The queue of {member.slug} takes at most {member.queue_tokens} tokens in all."
+        case _:
+            why = _why(terms, decision)
+    return f"{why} {_when(decision)}".strip()
 
 
 def _why(terms: PoolTerms, decision: Decision) -> str:

@@ -11,7 +11,9 @@ import psycopg
 
 from budget import conf
 from budget.ledger.errors import BudgetError, Implausible, LedgerUnavailable
-from budget.ledger.operations import Admission, Answer, Operation, Settle
+from budget.ledger.job_operations import CancelJob, Enqueued, Finish, Taken
+from budget.ledger.operations import Admission, Settle
+from budget.ledger.protocol import Answer, Operation
 from budget.ledger.session import Session
 from budget.ledger.submission import Submission
 
@@ -46,7 +48,7 @@ class Writer:
         self._queue_size = conf.ledger_queue_size()
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
         self._unheard: list[Submission] = []
-        """Cancellations of admissions whose callers had given up."""
+        """What takes back admissions, places and takings whose callers had given up."""
         self._expected = 1
         """How many callers are about: those just answered, and those that waited meanwhile."""
         self._patience = 0.0
@@ -164,9 +166,7 @@ class Writer:
         for submission, answer in zip(batch, answers, strict=True):
             if submission.deliver(answer):
                 continue
-            if isinstance(answer, Admission) and answer.admitted and not answer.replayed:
-                cancelled = Settle(id=answer.id, outcome="cancelled", forget_key=True)
-                self._unheard.append(Submission(cancelled))
+            self._unheard.extend(Submission(undoing) for undoing in _undone(answer))
 
 
 def _still_wanted(submission: Submission) -> bool:
@@ -177,8 +177,29 @@ def _still_wanted(submission: Submission) -> bool:
     return (
         submission.attempted is not None
         or not submission.abandoned
-        or isinstance(submission.operation, Settle)
+        or isinstance(submission.operation, Settle | Finish)
     )
+
+
+def _undone(answer: Answer | BudgetError) -> list[Operation]:
+    """What takes back an answer that nobody heard."""
+    if isinstance(answer, Admission) and answer.admitted and not answer.replayed:
+        return [Settle(id=answer.id, outcome="cancelled", forget_key=True)]
+    if isinstance(answer, Enqueued) and not answer.replayed:
+        return [CancelJob(id=answer.id, forget_key=True)]
+    if isinstance(answer, Taken):
+        return [
+            Finish(
+                id=job.id,
+                call_id=job.call_id,
+                ending="sent_away",
+                outcome="cancelled",
+                error="Whoever took it had given up waiting.",
+                rest_seconds=0,
+            )
+            for job in answer.jobs
+        ]
+    return []
 
 
 def _refusal(error: Exception) -> BudgetError:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from budget import conf
-from budget.ledger.operations import Answer, Operation
+from budget.ledger.protocol import Answer, Operation
 from budget.ledger.submission import Submission
 from budget.ledger.writer import Writer
 

@@ -2,6 +2,7 @@
 
 from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
 from budget.models.call import Call
+from budget.models.job import Job, JobBatch
 from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
 from budget.models.pool import Limit, PolicyHistory, Pool
 from budget.models.usage import UsageMinute
@@ -12,6 +13,8 @@ __all__ = [
     "ApiKeyClass",
     "ApiKeyPool",
     "Call",
+    "Job",
+    "JobBatch",
     "Limit",
     "PolicyHistory",
     "PolicyRevision",

@@ -70,6 +70,11 @@ class Call(models.Model):
     settled_seq = models.BigIntegerField(null=True)
     settled_position = models.IntegerField(null=True)
 
+    job_id = models.UUIDField(null=True)
+    """The job it is an attempt of, or whose enqueueing was refused."""
+    of_batch = models.BooleanField(default=False)
+    """Whether it draws on the limits of the batch endpoint instead of the pool's own."""
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -85,6 +90,9 @@ class Call(models.Model):
                 name="budget_open_leases",
             ),
             models.Index(fields=["pool_id", "seq", "position"], name="budget_call_order"),
+            models.Index(
+                fields=["job_id"], condition=Q(job_id__isnull=False), name="budget_call_of_job"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from django.core.validators import URLValidator
 from django.db import models
 
 from budget.models.choices import ALGORITHM_CHOICES, UNIT_CHOICES, Mode, Provider, Strategy
@@ -16,6 +17,12 @@ from budget.models.triggers import (
 from budget.rule import terms as rule
 
 MAX_AMOUNT = 1_000_000_000
+MAX_BATCH_REQUESTS = 100_000
+MAX_BATCH_BYTES = 256_000_000
+DAY = 86_400
+WEEK_HOURS = 168
+
+http_only = URLValidator(schemes=["http", "https"])
 
 
 @remember()
@@ -65,6 +72,46 @@ class Pool(Checked):
         default=Strategy.STATIC,
         help_text="How floors follow demand in the bulk tier. Example: static.",
     )
+    base_url = models.CharField(
+        "base URL",
+        max_length=200,
+        blank=True,
+        validators=[http_only],
+        help_text="Where jobs reach the provider; empty: the official SDK's own address. "
+        "Example: https://llm-gateway.internal/v1.",
+    )
+    batch = models.BooleanField(
+        "batch endpoint",
+        default=False,
+        help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has "
+        "limits of its own. Example: on.",
+    )
+    batch_max_requests = models.PositiveIntegerField(
+        "requests a batch",
+        default=50_000,
+        validators=between(1, MAX_BATCH_REQUESTS),
+        help_text="The most requests collected into one batch. Example: 50000 requests.",
+    )
+    batch_max_bytes = models.PositiveIntegerField(
+        "bytes a batch",
+        default=100_000_000,
+        validators=between(1024, MAX_BATCH_BYTES),
+        help_text="The largest batch, in bytes. Example: 100000000 bytes.",
+    )
+    batch_collect_seconds = models.PositiveIntegerField(
+        "collect for (s)",
+        default=300,
+        validators=between(0, DAY),
+        help_text="How long a batch is collected before it is sent if it isn't full, in seconds. "
+        "Example: 300 s.",
+    )
+    batch_window_hours = models.PositiveIntegerField(
+        "batch window (h)",
+        default=24,
+        validators=between(1, WEEK_HOURS),
+        help_text="How long the provider may take; jobs due sooner are called one by one, in "
+        "hours. Example: 24 h.",
+    )
 
     class Meta:
         ordering = ["slug"]
@@ -75,6 +122,10 @@ class Pool(Checked):
             one_of("pool", "interactive_strategy", Strategy.values),
             one_of("pool", "near_line_strategy", Strategy.values),
             one_of("pool", "bulk_strategy", Strategy.values),
+            in_range("pool", "batch_max_requests", 1, MAX_BATCH_REQUESTS),
+            in_range("pool", "batch_max_bytes", 1024, MAX_BATCH_BYTES),
+            in_range("pool", "batch_collect_seconds", 0, DAY),
+            in_range("pool", "batch_window_hours", 1, WEEK_HOURS),
         ]
         triggers = [
             *raise_version("ARRAY[NEW.id]"),
@@ -138,12 +189,17 @@ class Limit(Checked):
         validators=between(1, 1000),
         help_text="What a full bucket holds, in % of the amount; buckets only. Example: 25 %.",
     )
+    of_batch = models.BooleanField(
+        "batch endpoint",
+        default=False,
+        help_text="Limits what is sent to the batch endpoint instead of the calls. Example: on.",
+    )
 
     class Meta:
-        ordering = ["unit", "algorithm"]
+        ordering = ["of_batch", "unit", "algorithm"]
         constraints = [
             models.UniqueConstraint(
-                fields=["pool", "unit", "algorithm"], name="budget_one_limit_of_a_kind"
+                fields=["pool", "of_batch", "unit", "algorithm"], name="budget_one_limit_of_a_kind"
             ),
             one_of("limit", "unit", rule.UNITS),
             one_of("limit", "algorithm", rule.ALGORITHMS),

@@ -8,7 +8,7 @@ import msgspec
 
 from budget.models.pool import Limit, Pool
 from budget.models.workload import Reservation, WorkloadClass
-from budget.rule.terms import SECOND, ClassTerms, PoolTerms, Tier, strictness
+from budget.rule.terms import SECOND, BatchTerms, ClassTerms, PoolTerms, Tier, strictness
 
 Default = TypeVar("Default")
 
@@ -30,6 +30,7 @@ def pool_terms(
     `reservations` and `pool` need their `workload_class` and `untagged_class` at hand.
     """
     reserved = {row.workload_class.slug: row for row in reservations}
+    limits = sorted(limits, key=lambda row: row.terms.name)
     terms = sorted((_class_terms(row, reserved.get(row.slug)) for row in classes), key=strictness)
     return PoolTerms(
         slug=pool.slug,
@@ -39,8 +40,19 @@ def pool_terms(
         paused=pool.paused,
         untagged=pool.untagged_class.slug if pool.untagged_class else None,
         strategies=pool.strategies,
-        limits=tuple(sorted((row.terms for row in limits), key=lambda limit: limit.name)),
+        limits=tuple(row.terms for row in limits if not row.of_batch),
         classes=_with_implied_headroom(terms, reserved),
+        batch=_batch_terms(pool, limits) if pool.batch else None,
+    )
+
+
+def _batch_terms(pool: Pool, limits: Iterable[Limit]) -> BatchTerms:
+    return BatchTerms(
+        limits=tuple(row.terms for row in limits if row.of_batch),
+        max_requests=pool.batch_max_requests,
+        max_bytes=pool.batch_max_bytes,
+        collect_seconds=pool.batch_collect_seconds,
+        window=pool.batch_window_hours * 3600 * SECOND,
     )
 
 
@@ -62,6 +74,10 @@ def _class_terms(row: WorkloadClass, reserved: Reservation | None) -> ClassTerms
         except_limits=tuple(reservation.except_limits),
         max_call_time=row.max_call_seconds * SECOND,
         max_call_tokens=row.max_call_tokens,
+        draining=row.draining,
+        queue_limit=row.queue_limit,
+        queue_tokens=row.queue_tokens,
+        max_attempts=row.max_attempts,
     )
 
 

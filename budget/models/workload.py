@@ -99,7 +99,13 @@ class WorkloadClass(Checked):
         help_text="How often a job is tried. Example: 3.",
     )
     paused = models.BooleanField(
-        default=False, help_text="Sheds every call of the class while on. Example: on."
+        default=False,
+        help_text="Sheds every call of the class while on; its jobs wait. Example: on.",
+    )
+    draining = models.BooleanField(
+        default=False,
+        help_text="Takes no new jobs while on; those that wait are still run. Example: on, "
+        "before an upgrade.",
     )
 
     class Meta:

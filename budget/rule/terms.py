@@ -78,6 +78,24 @@ class ClassTerms(msgspec.Struct, frozen=True, kw_only=True):
     max_call_time: int = 120 * SECOND
     """How long a lease lasts before it counts as abandoned, in microseconds."""
     max_call_tokens: int = 16_000
+    draining: bool = False
+    """Whether the queue takes no new jobs while it works off those it has."""
+    queue_limit: int | None = None
+    """Jobs that may wait; None for no bound."""
+    queue_tokens: int | None = None
+    """Tokens that may wait; None for no bound."""
+    max_attempts: int = 3
+
+
+class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """The provider's batch endpoint, whose allowance is apart from the pool's own limits."""
+
+    limits: tuple[LimitTerms, ...] = ()
+    max_requests: int = 50_000
+    max_bytes: int = 100_000_000
+    collect_seconds: int = 300
+    window: int = 24 * 3600 * SECOND
+    """How long the provider may take for a batch, in microseconds."""
 
 
 class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -94,6 +112,33 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     untagged: str | None = None
     """The class that untagged calls fall into; None sheds them."""
     strategies: dict[Tier, str] = {}
+    batch: BatchTerms | None = None
+    """None without a batch endpoint."""
+
+    @cached_property
+    def of_batch(self) -> "PoolTerms":
+        """The batch endpoint as a pool of its own: its limits, and no floors on them."""
+        assert self.batch is not None, "asked only of a pool with a batch endpoint"
+        return PoolTerms(
+            slug=self.slug,
+            version=self.version,
+            limits=self.batch.limits,
+            provider=self.provider,
+            mode=self.mode,
+            paused=self.paused,
+            classes=tuple(
+                msgspec.structs.replace(
+                    member,
+                    share=0.0,
+                    lendable=1.0,
+                    headroom=0.0,
+                    ceiling=1.0,
+                    yields_above=None,
+                    except_limits=(),
+                )
+                for member in self.classes
+            ),
+        )
 
     @cached_property
     def class_index(self) -> dict[str, int]:

@@ -40,5 +40,5 @@ class Command(BaseCommand):
         if days > MOST_DAYS:
             raise CommandError(f"--days must be at most {MOST_DAYS}.")
         with migrated():
-            calls, states = prune(timezone.now() - timedelta(days=days))
-        self.stdout.write(f"Deleted {calls} calls and {states} states.")
+            gone = prune(timezone.now() - timedelta(days=days))
+        self.stdout.write(f"Deleted {gone.calls} calls, {gone.jobs} jobs and {gone.states} states.")

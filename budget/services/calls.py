@@ -1,8 +1,4 @@
-"""The verbs of the budget: whatever decides on, ends or looks at calls goes through here.
-
-The REST API adds HTTP to these and nothing else; code in this process may call them
-directly. They commit on their own connection, whatever transaction the caller is in.
-"""
+"""Calls: admit, settle, renew, cancel, explain."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -11,24 +7,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from msgspec import structs
-
 from budget.ledger import pools
 from budget.ledger.calls import explanation
-from budget.ledger.errors import (
-    AlreadySettled,
-    BudgetError,
-    CallWasShed,
-    Forbidden,
-    Implausible,
-    KeyReused,
-    LedgerUnavailable,
-    Shed,
-    UnknownCall,
-    UnknownClass,
-    UnknownPool,
-)
-from budget.ledger.ids import new_id, pool_of
+from budget.ledger.errors import BudgetError, Forbidden, Implausible, Shed, UnknownCall
+from budget.ledger.ids import new_id
 from budget.ledger.operations import (
     IN_PROCESS,
     MAX_EXTENSION_MS,
@@ -37,7 +19,6 @@ from budget.ledger.operations import (
     AdmissionRequest,
     Admit,
     Caller,
-    Operation,
     Outcome,
     Renew,
     Renewed,
@@ -50,38 +31,8 @@ from budget.ledger.operations import (
 from budget.ledger.submission import Submission
 from budget.ledger.usage import minutes
 from budget.ledger.view import look, picture
-from budget.ledger.writers import answer_of, patience, submit
-
-__all__ = [
-    "IN_PROCESS",
-    "Admission",
-    "AdmissionRequest",
-    "AlreadySettled",
-    "BudgetError",
-    "CallWasShed",
-    "Caller",
-    "Forbidden",
-    "Implausible",
-    "KeyReused",
-    "LedgerUnavailable",
-    "OpenCall",
-    "Outcome",
-    "Renewed",
-    "Settled",
-    "Shed",
-    "UnknownCall",
-    "UnknownClass",
-    "UnknownPool",
-    "admission",
-    "admit",
-    "admit_many",
-    "cancel",
-    "explain",
-    "pool_view",
-    "renew",
-    "settle",
-    "usage",
-]
+from budget.ledger.writers import answer_of, patience
+from budget.services.asking import answer_by_slug, ask_known, existing_pool, submitted
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +70,7 @@ class OpenCall:
             self._settle.outcome = "failed"
         self._settle.curbed = True
         try:
-            answer_of(_submitted(self._settle), patience())
+            answer_of(submitted(self._settle), patience())
         except BudgetError as error:
             logger.warning("Call %s was not settled yet: %s", self.admission.id, error)
 
@@ -168,7 +119,7 @@ def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
     A refusal is no error but an Admission that is not `admitted`.
     """
     until = patience()
-    return _decision(_submitted(_operation(request, caller)), until)
+    return _decision(submitted(_operation(request, caller)), until)
 
 
 def admit_many(
@@ -180,7 +131,7 @@ def admit_many(
     for slug in {request.pool for request in requests}:
         pools.forget(slug)
     operations = [_tried(_operation, request, caller) for request in requests]
-    submissions = [_tried(_submitted, operation) for operation in operations]
+    submissions = [_tried(submitted, operation) for operation in operations]
     return [_tried(_decision, submission, until) for submission in submissions]
 
 
@@ -198,7 +149,7 @@ def settle(
     """
     operation = _settle(admission_id, outcome, input_tokens, output_tokens, cached_input_tokens)
     operation.key_prefix = caller.key_prefix
-    settled = _ask(operation)
+    settled = ask_known(operation, _unknown(admission_id))
     assert isinstance(settled, Settled), "the answer to a Settle"
     return settled
 
@@ -215,7 +166,7 @@ def renew(admission_id: UUID, extend_ms: int, caller: Caller = IN_PROCESS) -> Re
     """
     check_whole("extend_ms", extend_ms, 1, MAX_EXTENSION_MS)
     operation = Renew(id=admission_id, extend_ms=extend_ms, key_prefix=caller.key_prefix)
-    renewed = _ask(operation)
+    renewed = ask_known(operation, _unknown(admission_id))
     assert isinstance(renewed, Renewed), "the answer to a Renew"
     return renewed
 
@@ -230,7 +181,7 @@ def explain(admission_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
 
 def pool_view(slug: str) -> dict[str, Any]:
     """What is left of a pool now, and each class's floor on it. Raises UnknownPool."""
-    return picture(look(_existing_pool(slug)))
+    return picture(look(existing_pool(slug)))
 
 
 def usage(
@@ -244,12 +195,7 @@ def usage(
     0 to 1. Either is None where it would divide by nothing.
     Raises UnknownPool.
     """
-    return minutes(_existing_pool(pool), start, end, workload_class)
-
-
-def _existing_pool(slug: str) -> int:
-    pools.forget(slug)
-    return pools.pool_id(slug)
+    return minutes(existing_pool(pool), start, end, workload_class)
 
 
 def _operation(request: AdmissionRequest, caller: Caller) -> Admit:
@@ -264,22 +210,10 @@ def _operation(request: AdmissionRequest, caller: Caller) -> Admit:
     )
 
 
-def _submitted(operation: Operation) -> Submission:
-    return submit(pool_of(operation.id), operation)
-
-
 def _decision(submission: Submission, until: float) -> Admission:
-    """The decision, also if the pool was deleted and made again since its slug was looked up."""
-    try:
-        answer = answer_of(submission, until)
-    except UnknownPool:
-        offered = submission.operation
-        assert isinstance(offered, Admit), "only an Admit names its pool"
-        pools.forget(offered.request.pool)
-        pool_id = pools.pool_id(offered.request.pool)
-        if pool_id == pool_of(offered.id):
-            raise
-        answer = answer_of(_submitted(structs.replace(offered, id=new_id(pool_id))), until)
+    offered = submission.operation
+    assert isinstance(offered, Admit), "only an Admit is decided on"
+    answer = answer_by_slug(submission, offered.request.pool, until)
     assert isinstance(answer, Admission), "the answer to an Admit"
     return answer
 
@@ -315,8 +249,5 @@ def _settle(
     )
 
 
-def _ask(operation: Settle | Renew) -> object:
-    until = patience()
-    if not pools.exists(pool_of(operation.id)):
-        raise UnknownCall(f"There is no call {operation.id}.")
-    return answer_of(_submitted(operation), until)
+def _unknown(admission_id: UUID) -> UnknownCall:
+    return UnknownCall(f"There is no call {admission_id}.")

@@ -1,0 +1,162 @@
+"""Ends attempts at jobs, and jobs, within a batch."""
+
+from collections.abc import Iterable
+
+from budget.ledger.batch import Batch
+from budget.ledger.errors import AlreadySettled, JobEnded, UnknownJob
+from budget.ledger.job_operations import CancelJob, Finish, Finished
+from budget.ledger.job_rows import StoredJob
+from budget.ledger.operations import Settle
+from budget.ledger.rows import StoredCall
+from budget.ledger.settling import settle
+from budget.rule.dequeue import block, service_margin
+from budget.rule.terms import SECOND
+
+FIRST_REST, LONGEST_REST = 1.0, 60.0
+"""Seconds that a job rests after a failed attempt, doubled each time."""
+MOST_DOUBLINGS = 10
+
+
+def finish(batch: Batch, operation: Finish) -> Finished:
+    """Settle an attempt's call, then end the job or send it back, if it is still its own."""
+    job = batch.jobs.get(operation.id)
+    call = batch.calls.get(operation.call_id)
+    if job is None or call is None:
+        raise UnknownJob(f"There is no job {operation.id} with an attempt {operation.call_id}.")
+    _settle(batch, operation, call)
+    if job.call_id != operation.call_id:
+        return Finished(id=job.id, state=job.state, accepted=False)
+    if job.state != "running":
+        # Ended by this attempt, as it told before; or cancelled meanwhile.
+        return Finished(id=job.id, state=job.state, accepted=job.state != "cancelled")
+    queue = batch.queue(job.workload_class)
+    queue.running = max(0, queue.running - 1)
+    if operation.ending == "succeeded":
+        _succeed(batch, job, operation, call)
+    elif operation.ending == "failed":
+        _fail(batch, job, operation)
+    else:
+        _send_back(batch, job, operation, call)
+    return Finished(id=job.id, state=job.state, accepted=True)
+
+
+def cancel(batch: Batch, operation: CancelJob) -> Finished:
+    """End a job on behalf of its caller; a running one's attempt no longer counts."""
+    job = batch.jobs.get(operation.id)
+    if job is None or operation.key_prefix not in ("", job.key_prefix):
+        raise UnknownJob(f"There is no job {operation.id}.")
+    if operation.forget_key:
+        job.idempotency_key = None
+    queue = batch.queue(job.workload_class)
+    if job.state == "queued":
+        queue.leave(1, job.tokens)
+        batch.end(job, "cancelled", "")
+    elif job.state == "running":
+        queue.running = max(0, queue.running - 1)
+        batch.end(job, "cancelled", "Cancelled while it ran: its result is dropped.")
+    elif job.state != "cancelled":
+        raise JobEnded(f"The job has {job.state} already: there is nothing to cancel.")
+    return Finished(id=job.id, state=job.state, accepted=True)
+
+
+def lapse_jobs(batch: Batch, calls: Iterable[StoredCall]) -> None:
+    """Give jobs whose lease is over to somebody else, or end those that had their attempts."""
+    for call in calls:
+        job = None if call.job_id is None else batch.jobs.get(call.job_id)
+        if job is None or job.state != "running" or job.call_id != call.id:
+            continue
+        queue = batch.queue(job.workload_class)
+        queue.running = max(0, queue.running - 1)
+        error = f"Attempt {job.attempts} never reported back before its lease was over."
+        if job.attempts >= _most_attempts(batch, job):
+            batch.end(job, "failed", error)
+        elif job.deadline <= batch.now:
+            batch.end(job, "expired", error)
+            batch.balances.minute.count_expired(job.workload_class, 1)
+        else:
+            _requeue(batch, job, "lease_expired", error, None)
+
+
+def _settle(batch: Batch, operation: Finish, call: StoredCall) -> None:
+    unsaid = operation.input_tokens is None or operation.output_tokens is None
+    settlement = Settle(
+        id=call.id,
+        outcome=operation.outcome,
+        input_tokens=call.input_tokens if unsaid else operation.input_tokens or 0,
+        output_tokens=call.output_tokens if unsaid else operation.output_tokens or 0,
+        cached_input_tokens=operation.cached_input_tokens,
+        curbed=True,
+    )
+    try:
+        settle(batch, settlement)
+    except AlreadySettled:
+        # The same attempt, told once more with other numbers: the first ones stand.
+        return
+
+
+def _succeed(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall) -> None:
+    queue = batch.queue(job.workload_class)
+    job.result = operation.result
+    if not call.of_batch:
+        queue.service.observe((batch.now - (job.started_at or batch.now)) / SECOND)
+        if queue.failures:
+            queue.failures = 0
+            queue.unblock()
+    if batch.now > job.deadline:
+        late = (batch.now - job.deadline) / SECOND
+        batch.end(job, "expired", f"Its result came {late:.1f} s after its deadline.")
+        batch.balances.minute.count_expired(job.workload_class, 1)
+    else:
+        batch.end(job, "succeeded", "")
+
+
+def _fail(batch: Batch, job: StoredJob, operation: Finish) -> None:
+    member = batch.member(job.workload_class)
+    rest = operation.rest_seconds
+    if rest is None:
+        rest = min(LONGEST_REST, FIRST_REST * 2 ** min(job.attempts - 1, MOST_DOUBLINGS))
+    ready_at = batch.now + int(rest * SECOND)
+    margin = service_margin(member, batch.queue(job.workload_class)) if member else 0
+    if operation.final or job.attempts >= _most_attempts(batch, job):
+        batch.end(job, "failed", operation.error)
+    elif ready_at + margin >= job.deadline:
+        batch.end(job, "failed", f"{operation.error} There was no time for another attempt.")
+    else:
+        _requeue(batch, job, "failed", operation.error, ready_at)
+
+
+def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall) -> None:
+    """The attempt doesn't count, and its class asks the provider less and less often."""
+    job.attempts = max(0, job.attempts - 1)
+    queue = batch.queue(job.workload_class)
+    rest = operation.rest_seconds
+    if call.of_batch or rest == 0:
+        ready_at = batch.now + int((rest or 0) * SECOND)
+        _requeue(batch, job, "sent_away", operation.error, ready_at if rest else None)
+        return
+    if rest is None:
+        rest = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
+    queue.failures += 1
+    block(queue, None, max(queue.blocked_until, batch.now + int(rest * SECOND)))
+    blocked_until = queue.blocked_until
+    _requeue(batch, job, "sent_away", operation.error, None)
+    queue.blocked_until = blocked_until
+
+
+def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int | None) -> None:
+    """Back into the queue, over its bound if need be; ready at once or after a rest."""
+    queue = batch.queue(job.workload_class)
+    queue.enqueue(job.tokens, job.enqueued_at)
+    queue.oldest = min(queue.oldest, job.enqueued_at)
+    if ready_at is None:
+        queue.ready_at = 0
+    elif queue.ready_at or queue.depth == 1:
+        queue.ready_at = min(queue.ready_at or ready_at, ready_at)
+    job.state, job.not_before, job.error = "queued", ready_at, error
+    job.note(batch.now, event, error)
+    batch.change(job)
+
+
+def _most_attempts(batch: Batch, job: StoredJob) -> int:
+    member = batch.member(job.workload_class)
+    return 1 if member is None else member.max_attempts

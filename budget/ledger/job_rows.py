@@ -1,0 +1,102 @@
+"""Rows of jobs, as a transaction reads and writes them; moments as in `budget.ledger.rows`."""
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from budget.ledger.clock import moment
+
+LONGEST_TRAIL = 40
+"""Entries of a trail from which on refusals are no longer added."""
+
+
+class Entry(msgspec.Struct):
+    """One step of a job's trail."""
+
+    at: str
+    event: str
+    detail: str
+
+
+class StoredJob(msgspec.Struct):
+    """What a transaction reads of a job; fields in the order of `job_queries.JOB_COLUMNS`."""
+
+    id: UUID
+    workload_class: str
+    key_prefix: str
+    idempotency_key: str | None
+    fingerprint: str
+    batchable: bool
+    input_tokens: int
+    output_tokens: int
+    source: str
+    tags: dict[str, str]
+    enqueued_at: int
+    deadline: int
+    state: str
+    not_before: int | None
+    attempts: int
+    call_id: UUID | None
+    claim: UUID | None
+    batch_id: UUID | None
+    started_at: int | None
+    finished_at: int | None
+    error: str
+    size: int
+    """Of its arguments, in bytes."""
+    steps: int
+    """Entries its trail has."""
+    result: str | None = None
+    """Only as it is written."""
+    entries: list[Entry] = []
+    """What its trail gains."""
+
+    @property
+    def tokens(self) -> int:
+        """The estimate, input plus output."""
+        return self.input_tokens + self.output_tokens
+
+    def note(self, at: int, event: str, detail: str = "") -> None:
+        """Add a step to the trail."""
+        self.entries.append(Entry(moment(at).isoformat(), event, detail))
+        self.steps += 1
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that an attempt changes, as columns."""
+        names = (
+            "id",
+            "idempotency_key",
+            "state",
+            "not_before",
+            "attempts",
+            "call_id",
+            "claim",
+            "batch_id",
+            "started_at",
+            "finished_at",
+            "error",
+            "result",
+            "entries",
+        )
+        return {name: getattr(self, name) for name in names}
+
+
+class NewJob(msgspec.Struct, kw_only=True):
+    """A job to insert; what an attempt changes keeps its default."""
+
+    id: UUID
+    workload_class: str
+    key_prefix: str
+    idempotency_key: str | None
+    fingerprint: str
+    task: str
+    args: str
+    batchable: bool
+    model: str
+    input_tokens: int
+    output_tokens: int
+    source: str
+    tags: dict[str, str]
+    enqueued_at: int
+    deadline: int

@@ -1,0 +1,55 @@
+"""Stored jobs, as producers and workers read them."""
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from budget.ledger.errors import UnknownJob
+from budget.ledger.job_operations import Taken
+from budget.models import Job, Pool
+
+
+def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
+    """One job in full; see `services.job`. An empty prefix may see every job.
+
+    Raises UnknownJob, also for another key's job and for one whose pool is gone.
+    """
+    job = Job.objects.filter(pk=job_id).first()
+    pool = None if job is None else Pool.objects.filter(pk=job.pool_id).first()
+    if job is None or pool is None or key_prefix not in ("", job.key_prefix):
+        raise UnknownJob(f"There is no job {job_id}.")
+    return {
+        "id": job.id,
+        "state": job.state,
+        "pool": pool.slug,
+        "workload_class": job.workload_class,
+        "task": job.task,
+        "args": msgspec.Raw(job.args.encode()),
+        "input_tokens": job.input_tokens,
+        "output_tokens": job.output_tokens,
+        "source": job.source,
+        "tags": job.tags,
+        "enqueued_at": job.enqueued_at,
+        "deadline": job.deadline,
+        "not_before": job.not_before,
+        "attempts": job.attempts,
+        "call_id": job.call_id,
+        "batch_id": job.batch_id,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+        "result": None if job.result is None else msgspec.Raw(job.result.encode()),
+        "error": job.error or None,
+        "trail": job.trail,
+    }
+
+
+def with_work(taken: Taken) -> Taken:
+    """The same with what is to be run, which the ledger need not carry through its lock."""
+    work = Job.objects.filter(pk__in=[job.id for job in taken.jobs])
+    found = (
+        {row[0]: row[1:] for row in work.values_list("id", "task", "args")} if taken.jobs else {}
+    )
+    for job in taken.jobs:
+        job.task, job.args = found[job.id]
+    return taken

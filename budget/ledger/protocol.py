@@ -1,0 +1,7 @@
+"""Everything that can be put to the ledger, and everything it answers."""
+
+from budget.ledger.job_operations import JobAnswer, JobOperation
+from budget.ledger.operations import Admission, Admit, Renew, Renewed, Settle, Settled
+
+Operation = Admit | Settle | Renew | JobOperation
+Answer = Admission | Settled | Renewed | JobAnswer

@@ -1,0 +1,253 @@
+"""Which job next: late ones dropped, strictest tier first, fair among peers, newest when deep.
+
+A queue makes work older, and an answer after its deadline is worth nothing. So a job is
+dropped as soon as its deadline is nearer than it takes to serve one; and once the oldest
+has waited for more than a set part of its time, the newest are served first: some answers
+in time instead of all of them late.
+
+- Strictest tier first. Within a tier the class with the least tokens per weight so far; one
+  that was idle starts level with the least of those at work, so it saves nothing up.
+- Within a class by deadline, or newest first while it is deep. The switch goes on at a part
+  of the oldest job's time, and off at half that part, so that it doesn't flutter.
+- The first of a class that the rule refuses waits for its moment, and its class with it.
+  Others may go on, but only `MOST_OVERTAKES` of them: then no job of its own or a looser tier
+  is taken before it, or small ones would keep a large one out for ever.
+
+Moments and spans are microseconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp
+
+import msgspec
+
+from budget.rule.decision import Reason
+from budget.rule.quantile import Quantile
+from budget.rule.terms import SECOND, ClassTerms, PoolTerms, Tier
+
+MOST_OVERTAKES = 20
+"""Jobs taken past one that waits for its moment, before all others wait for it."""
+GRACE = 10 * SECOND
+"""How long after its moment others wait for a refused job."""
+MARGIN_OF_DEADLINE = 0.5
+"""The learned service time counts for no more than this part of a class's deadline."""
+RATE_SPAN = 60 * SECOND
+"""The span over which the rate of a queue is averaged."""
+SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
+"""Refusals that what others take makes last longer."""
+AMBER, RED = 0.5, 0.9
+"""How full a queue is, as a part of its bounds, when a producer should slow down, and stop."""
+
+
+class Rate(msgspec.Struct, array_like=True):
+    """Events per second, forgotten exponentially over `RATE_SPAN`."""
+
+    value: float = 0.0
+    at: int = 0
+
+    def count(self, now: int, events: int = 1) -> None:
+        """Count events at a moment not before the last."""
+        self.value = self.now(now) + events * SECOND / RATE_SPAN
+        self.at = now
+
+    def now(self, now: int) -> float:
+        """The rate at a moment."""
+        return self.value * exp(-max(0, now - self.at) / RATE_SPAN)
+
+
+class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is remembered of one class's jobs on a pool."""
+
+    depth: int = 0
+    """Jobs that wait, resting ones included."""
+    tokens: int = 0
+    """Their estimates together."""
+    running: int = 0
+    oldest: int = 0
+    """When the oldest of them was enqueued, as of the last look; 0 without any."""
+    newest_first: bool = False
+    served: float = 0.0
+    """Tokens taken per weight, for fairness among peers."""
+    blocked_until: int = 0
+    """When the job that is refused would fit, or the provider wants to be asked again."""
+    overtaken: int = 0
+    """Jobs taken past the one that waits for capacity."""
+    waits_for_capacity: bool = False
+    ready_at: int = 0
+    """When the first of its jobs is ready, if none is now; 0 if one may be."""
+    failures: int = 0
+    """Attempts in a row that the provider sent away."""
+    service: Quantile = msgspec.field(default_factory=lambda: Quantile(0.95))
+    """Seconds from taking to finishing a job, 95th percentile."""
+    taken: Rate = msgspec.field(default_factory=Rate)
+    """Jobs taken per second."""
+
+    def enqueue(self, tokens: int, now: int) -> None:
+        """One more job waits."""
+        if not self.depth:
+            self.oldest = now
+        self.depth += 1
+        self.tokens += tokens
+
+    def leave(self, jobs: int, tokens: int) -> None:
+        """Jobs wait no longer."""
+        self.depth = max(0, self.depth - jobs)
+        self.tokens = max(0, self.tokens - tokens) if self.depth else 0
+        if not self.depth:
+            self.oldest = self.ready_at = 0
+            self.unblock()
+
+    def unblock(self) -> None:
+        """Nobody of the class waits for its moment any more."""
+        self.blocked_until = self.overtaken = 0
+        self.waits_for_capacity = False
+
+
+def service_margin(member: ClassTerms, queue: Queue) -> int:
+    """How long before its deadline a job must be taken to be done in time."""
+    return min(int(queue.service.value * SECOND), int(member.deadline * MARGIN_OF_DEADLINE))
+
+
+def turn(queue: Queue, waited: float, after: float) -> None:
+    """Switch the order of a queue whose oldest job has waited for a part of its time.
+
+    `waited` is that part, 0 without jobs; beyond `after` the newest go first, until it is at
+    most half of that.
+    """
+    if waited > after:
+        queue.newest_first = True
+    elif waited <= after / 2:
+        queue.newest_first = False
+
+
+def next_class(
+    terms: PoolTerms, queues: Mapping[str, Queue], ready: Iterable[int], barred: Sequence[int]
+) -> int | None:
+    """Whose job is next, of the classes with one that is ready; None if nobody may go.
+
+    `barred` are the classes whose refused job has been overtaken often enough.
+    """
+    allowed = [c for c in ready if not any(_waits_for(terms, c, owner) for owner in barred)]
+    if not allowed:
+        return None
+    strictest = terms.classes[min(allowed)].tier
+    peers = [c for c in allowed if terms.classes[c].tier == strictest]
+    return min(peers, key=lambda c: (queues[terms.classes[c].slug].served, c))
+
+
+def barred(terms: PoolTerms, queues: Mapping[str, Queue], now: int) -> list[int]:
+    """The classes whose refused job was overtaken as often as it may be.
+
+    Until a little after its moment: if it isn't taken then, nobody works for its class.
+    """
+    return [
+        c
+        for c, member in enumerate(terms.classes)
+        if (queue := queues.get(member.slug)) is not None
+        and queue.waits_for_capacity
+        and queue.overtaken >= MOST_OVERTAKES
+        and now <= queue.blocked_until + GRACE
+        and not member.paused
+    ]
+
+
+def take(terms: PoolTerms, queues: Mapping[str, Queue], c: int, tokens: int, now: int) -> None:
+    """Note that a job of class c was taken, past whoever waits for capacity."""
+    member = terms.classes[c]
+    queue = queues[member.slug]
+    queue.served += tokens / member.weight
+    queue.taken.count(now)
+    queue.leave(1, tokens)
+    queue.running += 1
+    queue.unblock()
+    for owner, other in enumerate(terms.classes):
+        waiting = queues.get(other.slug)
+        if waiting is not None and waiting.waits_for_capacity and _waits_for(terms, c, owner):
+            waiting.overtaken += 1
+
+
+def block(queue: Queue, reason: Reason | None, moment: int) -> None:
+    """Note that the first job of a class has to wait until a moment."""
+    queue.blocked_until = moment
+    queue.waits_for_capacity = reason in SHORT_OF_CAPACITY
+
+
+def catch_up(terms: PoolTerms, queues: Mapping[str, Queue], slug: str) -> None:
+    """Start a class that was idle level with its peers at work, before it is enqueued."""
+    tier = terms.classes[terms.class_index[slug]].tier
+    peers = [
+        queues[member.slug].served
+        for member in terms.classes
+        if member.tier == tier and member.slug != slug and _at_work(queues.get(member.slug))
+    ]
+    if peers:
+        queues[slug].served = max(queues[slug].served, min(peers))
+
+
+def expected_wait(queue: Queue, now: int) -> float | None:
+    """Seconds until a job that comes now would be taken; None while nothing is taken."""
+    if not queue.depth:
+        return 0.0
+    rate = queue.taken.now(now)
+    return queue.depth / rate if rate > 1e-6 else None
+
+
+def fullness(member: ClassTerms, queue: Queue) -> float:
+    """How full a queue is of its tighter bound, 0 to 1 or a little more."""
+    parts = [
+        held / bound
+        for held, bound in (
+            (queue.depth, member.queue_limit),
+            (queue.tokens, member.queue_tokens),
+        )
+        if bound
+    ]
+    return max(parts, default=0.0)
+
+
+def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> str:
+    """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come to late.
+
+    Red from 90 % of a bound, or when the wait to expect exceeds the class's deadline, or
+    while nothing is taken in or out because somebody paused or drains it. Amber from half
+    of a bound or of the deadline, and while the newest go first.
+    """
+    if terms.paused or member.paused or member.draining:
+        return "red"
+    wait = (expected_wait(queue, now) or 0.0) * SECOND / member.deadline
+    if fullness(member, queue) >= RED or wait >= 1:
+        return "red"
+    if fullness(member, queue) >= AMBER or wait >= AMBER or queue.newest_first:
+        return "amber"
+    return "green"
+
+
+def due(
+    terms: PoolTerms, queues: Mapping[str, Queue], tiers: Iterable[Tier], now: int
+) -> int | None:
+    """When there may next be a job to take in these tiers: now, later, or None for none."""
+    if terms.paused:
+        return None
+    moments = []
+    wanted = frozenset(tiers)
+    stopped = barred(terms, queues, now)
+    for c, member in enumerate(terms.classes):
+        queue = queues.get(member.slug)
+        if queue is None or member.tier not in wanted or member.paused or not queue.depth:
+            continue
+        others = [
+            queues[terms.classes[owner].slug].blocked_until
+            for owner in stopped
+            if _waits_for(terms, c, owner)
+        ]
+        moments.append(max([now, queue.blocked_until, queue.ready_at, *others]))
+    return min(moments, default=None)
+
+
+def _at_work(queue: Queue | None) -> bool:
+    return queue is not None and bool(queue.depth or queue.running)
+
+
+def _waits_for(terms: PoolTerms, c: int, owner: int) -> bool:
+    """Whether a job of class c goes after the refused one of another class."""
+    return c != owner and (owner < c or terms.classes[owner].tier == terms.classes[c].tier)

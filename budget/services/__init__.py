@@ -1,0 +1,93 @@
+"""The verbs of the budget: whatever decides on, ends or looks at calls and jobs goes here.
+
+The REST API adds HTTP to these and nothing else; code in this process may call them
+directly. They commit on their own connection, whatever transaction the caller is in.
+"""
+
+from budget.ledger.errors import (
+    AlreadySettled,
+    BudgetError,
+    CallWasShed,
+    Forbidden,
+    Implausible,
+    JobEnded,
+    KeyReused,
+    LedgerUnavailable,
+    Shed,
+    UnknownCall,
+    UnknownClass,
+    UnknownJob,
+    UnknownPool,
+)
+from budget.ledger.job_operations import Enqueued, Finished, QueueView, Taken, TakenJob
+from budget.ledger.operations import (
+    IN_PROCESS,
+    Admission,
+    AdmissionRequest,
+    Caller,
+    Outcome,
+    Renewed,
+    Settled,
+)
+from budget.services.calls import (
+    OpenCall,
+    admission,
+    admit,
+    admit_many,
+    cancel,
+    explain,
+    pool_view,
+    renew,
+    settle,
+    usage,
+)
+from budget.services.jobs import cancel_job, enqueue, job
+from budget.services.queues import queues, wait_until_green
+from budget.services.running import collect, due, finish, take
+
+__all__ = [
+    "IN_PROCESS",
+    "Admission",
+    "AdmissionRequest",
+    "AlreadySettled",
+    "BudgetError",
+    "CallWasShed",
+    "Caller",
+    "Enqueued",
+    "Finished",
+    "Forbidden",
+    "Implausible",
+    "JobEnded",
+    "KeyReused",
+    "LedgerUnavailable",
+    "OpenCall",
+    "Outcome",
+    "QueueView",
+    "Renewed",
+    "Settled",
+    "Shed",
+    "Taken",
+    "TakenJob",
+    "UnknownCall",
+    "UnknownClass",
+    "UnknownJob",
+    "UnknownPool",
+    "admission",
+    "admit",
+    "admit_many",
+    "cancel",
+    "cancel_job",
+    "collect",
+    "due",
+    "enqueue",
+    "explain",
+    "finish",
+    "job",
+    "pool_view",
+    "queues",
+    "renew",
+    "settle",
+    "take",
+    "usage",
+    "wait_until_green",
+]

@@ -1,0 +1,104 @@
+"""Jobs: enqueue, look at, cancel."""
+
+from typing import Any
+from uuid import UUID
+
+from budget import tasks
+from budget.ledger import pools
+from budget.ledger.errors import Forbidden, Implausible, Shed, UnknownJob
+from budget.ledger.ids import new_id
+from budget.ledger.job_operations import CancelJob, Enqueue, Enqueued, JobRequest
+from budget.ledger.jobs import description
+from budget.ledger.operations import (
+    IN_PROCESS,
+    Admission,
+    Caller,
+    check_request,
+    check_text,
+)
+from budget.ledger.writers import patience
+from budget.services.asking import answer_by_slug, ask_known, submitted
+
+
+def enqueue(
+    pool: str,
+    workload_class: str,
+    task: str,
+    args: dict[str, Any] | None = None,
+    *,
+    input_tokens: int,
+    output_tokens: int,
+    deadline_ms: int | None = None,
+    source: str = "",
+    tags: dict[str, str] | None = None,
+    idempotency_key: str | None = None,
+    caller: Caller = IN_PROCESS,
+) -> Enqueued:
+    """Give a job its place in the queue of its class, with a deadline that counts from now.
+
+    `task` is the dotted name of a registered task, `args` its arguments by name; tokens are
+    the estimate of its one call. The same idempotency key within 24 h finds the same job.
+    Raises Shed when the queue is full, or the class takes no jobs now, or the job could never
+    be run; Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
+    """
+    request = JobRequest(
+        pool=pool,
+        workload_class=workload_class,
+        task=task,
+        args="{}",
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        deadline_ms=deadline_ms,
+        source=source,
+        tags=tags or {},
+        idempotency_key=idempotency_key,
+    )
+    check_request(request)
+    check_text("task", task, shortest=1)
+    _fill_in(request, {} if args is None else args)
+    if caller.pools is not None and pool not in caller.pools:
+        raise Forbidden(f"This key may not use the pool {pool!r}.")
+    until = patience()
+    operation = Enqueue(
+        id=new_id(pools.pool_id(pool)),
+        request=request,
+        caller=caller,
+        fingerprint="" if idempotency_key is None else request.fingerprint,
+    )
+    answer = answer_by_slug(submitted(operation), pool, until)
+    if isinstance(answer, Admission):
+        raise Shed(answer)
+    assert isinstance(answer, Enqueued), "the answer to an Enqueue"
+    return answer
+
+
+def job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
+    """A job's state, attempts, deadline, result, error, and what was decided about it.
+
+    Raises UnknownJob, also for another key's job.
+    """
+    return description(job_id, caller.key_prefix)
+
+
+def cancel_job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
+    """End a job that nobody wants any more, and describe it as `job` does.
+
+    A queued one never starts. A running one is not tried again and its result is dropped;
+    what its call uses is accounted. Cancelling once more changes nothing.
+    Raises UnknownJob, JobEnded when it has ended otherwise, LedgerUnavailable.
+    """
+    unknown = UnknownJob(f"There is no job {job_id}.")
+    ask_known(CancelJob(id=job_id, key_prefix=caller.key_prefix), unknown)
+    return job(job_id, caller)
+
+
+def _fill_in(request: JobRequest, args: dict[str, Any]) -> None:
+    """Put in the arguments, once the task has taken them."""
+    try:
+        entry = tasks.find(request.task)
+        request.args = entry.encode(args)
+        request.model = entry.model_of(args)
+    except tasks.UnknownTask as error:
+        raise Implausible("task", str(error.args[0])) from None
+    except tasks.BadArguments as error:
+        raise Implausible("args", str(error)) from None

@@ -1,0 +1,62 @@
+"""Running jobs: what the workers ask for. Producers have no use for it."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from budget.ledger.dues import due_pools
+from budget.ledger.errors import UnknownJob
+from budget.ledger.ids import new_id
+from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken
+from budget.ledger.jobs import with_work
+from budget.rule.terms import Tier
+from budget.services.asking import ask, ask_known
+
+
+def due(tiers: Iterable[Tier]) -> dict[int, int]:
+    """By pool id: when there may next be a job of these tiers to take.
+
+    Moments in microseconds since the epoch, not after the present if there may be one now;
+    pools where none waits are left out. Takes no lock.
+    """
+    return due_pools(tuple(tiers))
+
+
+def take(pool_id: int, tiers: Iterable[Tier], most: int) -> Taken:
+    """Start up to so many jobs of a pool: expired ones are dropped, the rest admitted.
+
+    Whoever takes a job runs it at once and calls `finish`, before its lease expires.
+    Raises UnknownPool, LedgerUnavailable.
+    """
+    taken = ask(Take(id=new_id(pool_id), tiers=tuple(tiers), most=most))
+    assert isinstance(taken, Taken), "the answer to a Take"
+    return with_work(taken)
+
+
+def collect(pool_id: int, batch_id: UUID, model: str, most: int, most_bytes: int) -> Taken:
+    """Start up to so many bulk jobs of one model that can wait for the batch endpoint.
+
+    They are charged to the limits of the batch endpoint and leased for its window; whoever
+    collects them calls `finish` on each. Raises UnknownPool, LedgerUnavailable.
+    """
+    collected = ask(
+        Collect(
+            id=new_id(pool_id),
+            batch_id=batch_id,
+            model=model,
+            most=most,
+            most_bytes=most_bytes,
+        )
+    )
+    assert isinstance(collected, Taken), "the answer to a Collect"
+    return with_work(collected)
+
+
+def finish(ending: Finish) -> Finished:
+    """End an attempt at a job; the same again changes nothing.
+
+    The attempt's call is settled, whoever's the job is by now. Raises UnknownJob,
+    LedgerUnavailable; after the latter the ledger goes on trying.
+    """
+    finished = ask_known(ending, UnknownJob(f"There is no job {ending.id}."))
+    assert isinstance(finished, Finished), "the answer to a Finish"
+    return finished

@@ -1,0 +1,134 @@
+"""What jobs may run: functions registered by their dotted name.
+
+    from budget.tasks import Attempt, task
+
+    @task
+    def rescore(attempt: Attempt, claim: int) -> dict[str, float]:
+        ...
+        attempt.used(input_tokens=1200, output_tokens=80)
+        return {"score": 0.7}
+
+A job names a task and its arguments as a JSON object. Nothing else can be run by a job, and
+modules named `tasks` of all installed apps are imported at start, so that theirs are known
+to the processes that enqueue as well as to those that run.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from budget import conf
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class UnknownTask(LookupError):
+    """No task is registered under that name."""
+
+
+class BadArguments(ValueError):
+    """The arguments are no JSON object, too large, or not what the task takes."""
+
+
+class TryAgain(Exception):
+    """Raised by a task whose call never left or was sent away: the job goes back to its queue.
+
+    The attempt doesn't count and its tokens are given back. The class's queue rests for
+    `seconds`, or for longer and longer as long as this goes on if none are given.
+    """
+
+    def __init__(self, message: str, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+@dataclass
+class Attempt:
+    """One try at a job, as its task sees it."""
+
+    job_id: UUID
+    call_id: UUID
+    pool: str
+    workload_class: str
+    number: int
+    """1 for the first."""
+    deadline: datetime
+    lease_expires: datetime
+    """When the job is given to somebody else unless it has ended."""
+    cancelled: Event = field(default_factory=Event)
+    """Set when somebody cancels the job while it runs."""
+    usage: tuple[int, int, int] | None = None
+
+    def used(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> None:
+        """Say what the attempt's call used; the estimate counts unless it is said."""
+        self.usage = input_tokens, output_tokens, cached_input_tokens
+
+    @property
+    def remaining_seconds(self) -> float:
+        """Until the deadline or the end of the lease, whichever is first; never negative."""
+        until = min(self.deadline, self.lease_expires)
+        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+@dataclass(frozen=True)
+class Task:
+    """A registered function."""
+
+    name: str
+    function: Callable[..., Any]
+    batch_model: Callable[[dict[str, Any]], str | None] | None = None
+    """The model its arguments name, if a batch endpoint takes it; None: never."""
+
+    def encode(self, args: Any) -> str:
+        """The arguments as JSON text. Raises BadArguments saying what to change."""
+        if not isinstance(args, dict) or not all(isinstance(name, str) for name in args):
+            raise BadArguments("must be an object with the task's arguments by name.")
+        try:
+            text = msgspec.json.encode(args).decode()
+        except (TypeError, ValueError, msgspec.EncodeError, RecursionError) as error:
+            raise BadArguments(f"must hold JSON values only: {error}.") from None
+        most = conf.max_job_bytes()
+        if len(text.encode()) > most:
+            raise BadArguments(f"has {len(text.encode())} bytes; at most {most} are taken.")
+        try:
+            inspect.signature(self.function).bind(None, **args)
+        except TypeError as error:
+            raise BadArguments(f"doesn't suit the task {self.name}: {error}.") from None
+        return text
+
+    def model_of(self, args: dict[str, Any]) -> str | None:
+        """The model that a batch endpoint would run it on; None if it can't go there."""
+        return None if self.batch_model is None else self.batch_model(args)
+
+
+_registry: dict[str, Task] = {}
+
+
+def task(function: Function) -> Function:
+    """Decorator: let jobs run the function, under its module and name.
+
+    It is called with an `Attempt` and the job's arguments by name, in a thread, outside any
+    transaction. What it returns must be JSON; what it raises fails the attempt.
+    """
+    register(Task(f"{function.__module__}.{function.__qualname__}", function))
+    return function
+
+
+def register(entry: Task) -> None:
+    """Make a task known under its name."""
+    _registry[entry.name] = entry
+
+
+def find(name: str) -> Task:
+    """The task of that name. Raises UnknownTask."""
+    try:
+        return _registry[name]
+    except KeyError:
+        known = ", ".join(sorted(_registry)) or "none"
+        raise UnknownTask(f"names no registered task. Known: {known}.") from None
