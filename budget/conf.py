@@ -9,6 +9,14 @@ def _setting(name: str, default: Any) -> Any:
     return getattr(settings, f"BUDGET_{name}", default)
 
 
+def batch_poll_seconds() -> float:
+    """How soon a provider is first asked about a batch, in seconds; then less and less often.
+
+    Default: 10.
+    """
+    return _setting("BATCH_POLL_SECONDS", 10.0)
+
+
 def call_retention_days() -> int:
     """How many days `prune_calls` keeps calls and what it takes to re-run them. Default: 90."""
     return _setting("CALL_RETENTION_DAYS", 90)
@@ -71,3 +79,12 @@ def newest_first_after() -> float:
     1 or more: never. Default: 0.5.
     """
     return _setting("NEWEST_FIRST_AFTER", 0.5)
+
+
+def provider_keys() -> dict[str, str]:
+    """The provider's API key by slug of the pool.
+
+    Pools that aren't named use the variable of the official SDK: `OPENAI_API_KEY`,
+    `ANTHROPIC_API_KEY`. Default: none.
+    """
+    return _setting("PROVIDER_KEYS", {})

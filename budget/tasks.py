@@ -48,6 +48,10 @@ class TryAgain(Exception):
         self.seconds = seconds
 
 
+class GiveUp(Exception):
+    """Raised by a task of which another attempt would fail too: the job fails at once."""
+
+
 @dataclass
 class Attempt:
     """One try at a job, as its task sees it."""
