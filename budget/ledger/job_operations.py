@@ -59,6 +59,8 @@ class QueueView(msgspec.Struct, kw_only=True):
     """None when nobody waits."""
     expected_wait_seconds: float | None
     """Until a job that comes now would be taken; None while nothing is taken."""
+    taken_per_minute: float
+    """Jobs begun, as of late."""
 
 
 class Enqueued(msgspec.Struct, kw_only=True):

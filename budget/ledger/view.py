@@ -103,6 +103,7 @@ def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> Queu
         running=queue.running,
         oldest_wait_seconds=max(0, now - queue.oldest) / SECOND if queue.oldest else None,
         expected_wait_seconds=expected_wait(queue, now),
+        taken_per_minute=60 * queue.taken.now(now),
     )
 
 
