@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,7 @@ import msgspec
 from budget import conf
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+BatchModel = Callable[[dict[str, Any]], str | None]
 
 
 class UnknownTask(LookupError):
@@ -34,6 +35,10 @@ class UnknownTask(LookupError):
 
 class BadArguments(ValueError):
     """The arguments are no JSON object, too large, or not what the task takes."""
+
+
+class BadResult(ValueError):
+    """What the task returned is no JSON, or too large."""
 
 
 class TryAgain(Exception):
@@ -70,8 +75,14 @@ class Attempt:
     usage: tuple[int, int, int] | None = None
 
     def used(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> None:
-        """Say what the attempt's call used; the estimate counts unless it is said."""
-        self.usage = input_tokens, output_tokens, cached_input_tokens
+        """Say what the attempt's call used; the estimate counts unless it is said.
+
+        Raises ValueError unless each is a whole number and not negative.
+        """
+        usage = input_tokens, output_tokens, cached_input_tokens
+        if not all(type(tokens) is int and tokens >= 0 for tokens in usage):
+            raise ValueError(f"tokens used must be whole numbers from 0 on, not {usage}.")
+        self.usage = usage
 
     @property
     def remaining_seconds(self) -> float:
@@ -86,7 +97,7 @@ class Task:
 
     name: str
     function: Callable[..., Any]
-    batch_model: Callable[[dict[str, Any]], str | None] | None = None
+    batch_model: BatchModel | None = None
     """The model its arguments name, if a batch endpoint takes it; None: never."""
 
     def encode(self, args: Any) -> str:
@@ -103,8 +114,12 @@ class Task:
         try:
             inspect.signature(self.function).bind(None, **args)
         except TypeError as error:
-            raise BadArguments(f"doesn't suit the task {self.name}: {error}.") from None
+            raise BadArguments(f"doesn't suit the task {self.name}: {error!s:.200}.") from None
         return text
+
+    def run(self, attempt: Attempt, args: str) -> str:
+        """Call the function and encode what it returns. Raises what it raises, or BadResult."""
+        return _encode_result(self.function(attempt, **msgspec.json.decode(args)))
 
     def model_of(self, args: dict[str, Any]) -> str | None:
         """The model that a batch endpoint would run it on; None if it can't go there."""
@@ -114,18 +129,43 @@ class Task:
 _registry: dict[str, Task] = {}
 
 
-def task(function: Function) -> Function:
-    """Decorator: let jobs run the function, under its module and name.
+@overload
+def task(function: Function, /) -> Function: ...
+
+
+@overload
+def task(
+    *, name: str | None = None, batch_model: BatchModel | None = None
+) -> Callable[[Function], Function]: ...
+
+
+def task(
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    batch_model: BatchModel | None = None,
+) -> Any:
+    """Decorator: let jobs run the function, under its module and name or under another.
 
     It is called with an `Attempt` and the job's arguments by name, in a thread, outside any
-    transaction. What it returns must be JSON; what it raises fails the attempt.
+    transaction. What it returns must be JSON; what it raises fails the attempt. A name of its
+    own lets jobs that wait survive the move of a function to another module.
     """
-    register(Task(f"{function.__module__}.{function.__qualname__}", function))
-    return function
+
+    def decorate(decorated: Function) -> Function:
+        own = name or f"{decorated.__module__}.{decorated.__qualname__}"
+        register(Task(own, decorated, batch_model))
+        return decorated
+
+    return decorate if function is None else decorate(function)
 
 
 def register(entry: Task) -> None:
-    """Make a task known under its name."""
+    """Make a task known under its name. Raises TypeError for what no job could run."""
+    if inspect.iscoroutinefunction(entry.function):
+        raise TypeError(f"The task {entry.name} is a coroutine; jobs run plain functions.")
+    if not inspect.signature(entry.function).parameters:
+        raise TypeError(f"The task {entry.name} must take its Attempt as the first argument.")
     _registry[entry.name] = entry
 
 
@@ -136,3 +176,13 @@ def find(name: str) -> Task:
     except KeyError:
         known = ", ".join(sorted(_registry)) or "none"
         raise UnknownTask(f"names no registered task. Known: {known}.") from None
+
+
+def _encode_result(result: Any) -> str:
+    try:
+        text = msgspec.json.encode(result)
+    except (TypeError, ValueError, msgspec.EncodeError, RecursionError) as error:
+        raise BadResult(f"What the task returned is no JSON: {error}.") from None
+    if len(text) > (most := conf.max_result_bytes()):
+        raise BadResult(f"What the task returned has {len(text)} bytes; at most {most} are kept.")
+    return text.decode()

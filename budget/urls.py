@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from budget.api import admissions, calls, health, pools, schema, usage
+from budget.api import admissions, calls, health, jobs, pools, schema, usage
 
 app_name = "budget"
 
@@ -12,6 +12,9 @@ api = [
     path("admissions/<str:admission_id>", calls.AdmissionView.as_view(), name="admission"),
     path("admissions/<str:admission_id>/settle", calls.SettleView.as_view(), name="settle"),
     path("admissions/<str:admission_id>/renew", calls.RenewView.as_view(), name="renew"),
+    path("jobs", jobs.JobsView.as_view(), name="jobs"),
+    path("jobs/<str:job_id>", jobs.JobDetailView.as_view(), name="job"),
+    path("jobs/<str:job_id>/cancel", jobs.CancelJobView.as_view(), name="cancel_job"),
     path("pools/<str:slug>", pools.PoolDetailView.as_view(), name="pool"),
     path("usage", usage.UsageView.as_view(), name="usage"),
 ]

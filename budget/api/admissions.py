@@ -8,7 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from budget import conf, services
-from budget.api.answers import admitted_body, retry_headers, shed_body
+from budget.api.answers import admitted_body, shed_body, shed_response
 from budget.api.body import decode, read
 from budget.api.endpoint import Endpoint
 from budget.api.errors import problem_of
@@ -66,11 +66,7 @@ class AdmissionsView(Endpoint):
         admission = services.admit(_request(body, key_of(request)), self.caller)
         if admission.admitted:
             return json_response(admitted_body(admission), 201)
-        shed = shed_body(admission)
-        response = json_response(shed, shed.status, retry_headers(admission), PROBLEM_JSON)
-        # A refusal is an answer, not a fault: Django would log a warning for each one.
-        response._has_been_logged = True  # type: ignore[attr-defined]
-        return response
+        return shed_response(admission)
 
 
 class BatchView(Endpoint):

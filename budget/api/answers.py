@@ -3,10 +3,18 @@
 import math
 from typing import cast
 
+from django.http import HttpResponse
 from msgspec import UNSET
 
-from budget.api.problem import ABOUT_BLANK, QUOTA_EXCEEDED, title
-from budget.api.responses import Admitted, Shed
+from budget.api.problem import (
+    ABOUT_BLANK,
+    PROBLEM_JSON,
+    QUOTA_EXCEEDED,
+    json_response,
+    title,
+)
+from budget.api.responses import Admitted, JobAccepted, Shed
+from budget.ledger.job_operations import Enqueued
 from budget.ledger.operations import Admission
 from budget.rule.decision import Reason
 
@@ -42,6 +50,31 @@ def shed_body(admission: Admission) -> Shed:
         pool=admission.pool,
         workload_class=admission.workload_class,
         policy_version=admission.policy_version,
+        depth=UNSET if admission.depth is None else admission.depth,
+    )
+
+
+def shed_response(admission: Admission) -> HttpResponse:
+    """A refusal as it is sent."""
+    body = shed_body(admission)
+    response = json_response(body, body.status, retry_headers(admission), PROBLEM_JSON)
+    # A refusal is an answer, not a fault: Django would log a warning for each one.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
+
+
+def accepted_body(job: Enqueued) -> JobAccepted:
+    """The body of a 202."""
+    queue = job.queue
+    return JobAccepted(
+        id=job.id,
+        state=job.state,  # type: ignore[arg-type]
+        deadline=job.deadline,
+        position=job.position,
+        class_state=queue.state,  # type: ignore[arg-type]
+        depth=queue.depth,
+        oldest_wait_seconds=queue.oldest_wait_seconds,
+        expected_wait_seconds=queue.expected_wait_seconds,
     )
 
 

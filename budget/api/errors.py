@@ -19,9 +19,11 @@ STATUSES: dict[type[Exception], int] = {
     ledger.UnknownPool: 404,
     ledger.UnknownClass: 404,
     ledger.UnknownCall: 404,
+    ledger.UnknownJob: 404,
     ledger.Forbidden: 403,
     ledger.CallWasShed: 409,
     ledger.AlreadySettled: 409,
+    ledger.JobEnded: 409,
     ledger.KeyReused: 422,
 }
 DJANGOS: dict[type[Exception], tuple[int, str]] = {

@@ -1,6 +1,6 @@
 """What callers send. Each description is shown in the schema and in the refusal of a bad value."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -33,6 +33,51 @@ TagName = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_NAME, pattern=NO_
 TagText = Annotated[str, Meta(max_length=MAX_TEXT, pattern=NO_NUL)]
 
 
+InputTokens = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=MAX_TOKENS,
+        description="Tokens the call sends: whole, 0 to 1,000,000,000.",
+        examples=[800],
+    ),
+]
+OutputTokens = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=MAX_TOKENS,
+        description="Tokens the call may get back: whole, 0 to 1,000,000,000.",
+        examples=[200],
+    ),
+]
+Deadline = Annotated[
+    Milliseconds | None,
+    Meta(
+        description="Whole milliseconds from now in which the answer is worth having; "
+        "may only shorten the deadline of the class.",
+        examples=[4000],
+    ),
+]
+Source = Annotated[
+    str,
+    Meta(
+        max_length=MAX_TEXT,
+        pattern=NO_NUL,
+        description="Where in the caller's code the call comes from, up to 200 characters.",
+        examples=["claims/views.py:57"],
+    ),
+]
+Tags = Annotated[
+    dict[TagName, TagText],
+    Meta(
+        max_length=MAX_TAGS,
+        description="Up to 20 tags: names of 1 to 50, values of up to 200 characters.",
+        examples=[{"tenant": "north"}],
+    ),
+]
+
+
 class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
     """A call that wants to be made."""
 
@@ -46,49 +91,11 @@ class AdmissionBody(Struct, forbid_unknown_fields=True, kw_only=True):
             examples=["adjuster"],
         ),
     ] = None
-    input_tokens: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=MAX_TOKENS,
-            description="Tokens the call sends: whole, 0 to 1,000,000,000.",
-            examples=[800],
-        ),
-    ]
-    output_tokens: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=MAX_TOKENS,
-            description="Tokens the call may get back: whole, 0 to 1,000,000,000.",
-            examples=[200],
-        ),
-    ]
-    deadline_ms: Annotated[
-        Milliseconds | None,
-        Meta(
-            description="Whole milliseconds from now in which the answer is worth having; "
-            "may only shorten the deadline of the class.",
-            examples=[4000],
-        ),
-    ] = None
-    source: Annotated[
-        str,
-        Meta(
-            max_length=MAX_TEXT,
-            pattern=NO_NUL,
-            description="Where in the caller's code the call comes from, up to 200 characters.",
-            examples=["claims/views.py:57"],
-        ),
-    ] = ""
-    tags: Annotated[
-        dict[TagName, TagText],
-        Meta(
-            max_length=MAX_TAGS,
-            description="Up to 20 tags: names of 1 to 50, values of up to 200 characters.",
-            examples=[{"tenant": "north"}],
-        ),
-    ] = {}
+    input_tokens: InputTokens
+    output_tokens: OutputTokens
+    deadline_ms: Deadline = None
+    source: Source = ""
+    tags: Tags = {}
 
 
 class BatchItem(AdmissionBody, forbid_unknown_fields=True, kw_only=True):
@@ -155,3 +162,34 @@ class RenewBody(Struct, forbid_unknown_fields=True):
             description="By how many whole milliseconds to extend the lease: 1 to 86,400,000.",
         ),
     ]
+
+
+class JobBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Work that may wait its turn."""
+
+    pool: Annotated[
+        Slug, Meta(description="Slug of the pool the job's call draws on.", examples=["claims"])
+    ]
+    workload_class: Annotated[
+        Slug,
+        Meta(description="Slug of a near-line or bulk workload class.", examples=["rescore"]),
+    ]
+    task: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=MAX_TEXT,
+            pattern=NO_NUL,
+            description="Dotted name of a registered task.",
+            examples=["claims.tasks.rescore"],
+        ),
+    ]
+    args: Annotated[
+        dict[str, Any],
+        Meta(description="The task's arguments by name.", examples=[{"claim": 1207}]),
+    ] = {}
+    input_tokens: InputTokens
+    output_tokens: OutputTokens
+    deadline_ms: Deadline = None
+    source: Source = ""
+    tags: Tags = {}

@@ -62,6 +62,9 @@ class Shed(Struct, kw_only=True):
     pool: str
     workload_class: str | None
     policy_version: int
+    depth: Annotated[
+        int | UnsetType, Meta(description="Only of a refused job: how many wait in its queue.")
+    ] = UNSET
 
 
 BATCH_RESULT = {
@@ -153,14 +156,41 @@ class LimitView(Struct):
     floors: dict[str, FloorView]
 
 
+class BatchLimitView(Struct):
+    """One limit of the batch endpoint and what is left of it; it has no floors."""
+
+    unit: str
+    algorithm: str
+    amount: int
+    capacity: float
+    available: float
+
+
+QueueState = Annotated[
+    Literal["green", "amber", "red"],
+    Meta(description="Whether to send more jobs, to slow down, or to stop."),
+]
+Depth = Annotated[int, Meta(description="Jobs that wait.")]
+OldestWait = Annotated[float | None, Meta(description="Null when nobody waits.")]
+ExpectedWait = Annotated[
+    float | None,
+    Meta(description="Until a job that comes now would be run; null while none is."),
+]
+
+
 class ClassView(Struct):
-    """How a class stands on the pool."""
+    """How a class stands on the pool, with its queue of jobs."""
 
     paused: bool
-    state: Literal["green", "amber", "red"]
-    depth: int
-    oldest_wait_seconds: float | None
-    expected_wait_seconds: float | None
+    draining: Annotated[bool, Meta(description="Takes no new jobs; those that wait are run.")]
+    state: QueueState
+    order: Literal["earliest_deadline", "newest_first"]
+    depth: Depth
+    tokens: Annotated[int, Meta(description="Estimates of the jobs that wait, together.")]
+    running: int
+    oldest_wait_seconds: OldestWait
+    expected_wait_seconds: ExpectedWait
+    taken_per_minute: Annotated[float, Meta(description="Jobs begun, as of late.")]
 
 
 class PoolView(Struct):
@@ -171,7 +201,66 @@ class PoolView(Struct):
     paused: bool
     policy_version: int
     limits: list[LimitView]
+    batch_limits: Annotated[
+        list[BatchLimitView], Meta(description="Of the batch endpoint; empty without one.")
+    ]
     classes: dict[str, ClassView]
+
+
+JobState = Literal["queued", "running", "succeeded", "failed", "expired", "cancelled"]
+
+
+class JobAccepted(Struct, kw_only=True):
+    """The job has its place; how its queue stands says whether to send more."""
+
+    id: UUID
+    state: JobState
+    deadline: datetime
+    position: Annotated[
+        int, Meta(description="Its place in the queue, 1 for the next; 0 once it has left it.")
+    ]
+    class_state: QueueState
+    depth: Depth
+    oldest_wait_seconds: OldestWait
+    expected_wait_seconds: ExpectedWait
+
+
+class JobStep(Struct):
+    """Something that was decided about a job."""
+
+    at: datetime
+    event: str
+    detail: str
+
+
+class JobView(Struct):
+    """A job, what became of it, and why."""
+
+    id: UUID
+    state: JobState
+    pool: str
+    workload_class: str
+    task: str
+    args: Annotated[dict[str, Any], Meta(description="As they were sent.")]
+    input_tokens: int
+    output_tokens: int
+    source: str
+    tags: dict[str, str]
+    enqueued_at: datetime
+    deadline: datetime
+    not_before: Annotated[
+        datetime | None, Meta(description="Until when a queued job rests after an attempt.")
+    ]
+    attempts: Annotated[int, Meta(description="Those that count: not those that never left.")]
+    call_id: Annotated[UUID | None, Meta(description="The admission of its latest attempt.")]
+    batch_id: UUID | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    result: Annotated[Any, Meta(description="What the task returned; null until then.")]
+    error: Annotated[
+        str | None, Meta(description="Why it failed or expired, or its last attempt did.")
+    ]
+    trail: Annotated[list[JobStep], Meta(description="What was decided about it, oldest first.")]
 
 
 class UsageMinute(Struct):

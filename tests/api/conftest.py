@@ -16,11 +16,20 @@ from budget.api import authentication
 from budget.ledger.connection import connect
 from budget.ledger.writers import stop_writers
 from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
+from tests.jobs.queueing import ECHO
 
 ADMISSIONS = "/api/v1/admissions"
+JOBS = "/api/v1/jobs"
 CALL = {
     "pool": "claims",
     "workload_class": "adjuster",
+    "input_tokens": 900,
+    "output_tokens": 100,
+}
+JOB = {
+    "pool": "claims",
+    "workload_class": "rescore",
+    "task": ECHO,
     "input_tokens": 900,
     "output_tokens": 100,
 }
@@ -44,6 +53,9 @@ class Caller:
 
     def admit(self, headers: dict[str, str] | None = None, **changes: Any) -> HttpResponse:
         return self.post(ADMISSIONS, CALL | changes, **(headers or {}))
+
+    def enqueue(self, headers: dict[str, str] | None = None, **changes: Any) -> HttpResponse:
+        return self.post(JOBS, JOB | changes, **(headers or {}))
 
     def settle(self, admission_id: str, **body: Any) -> HttpResponse:
         return self.post(f"{ADMISSIONS}/{admission_id}/settle", body)

@@ -13,6 +13,7 @@ from schemathesis.specs.openapi import checks
 from budget.models import Pool
 from claims_demo.wsgi import application
 from tests.api.conftest import Caller
+from tests.jobs.queueing import ECHO
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,10 +23,22 @@ EXAMPLES = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-OPERATIONS = ["admit", "admit_batch", "explain", "settle", "renew", "pool", "usage"]
+OPERATIONS = [
+    "admit",
+    "admit_batch",
+    "cancel_job",
+    "enqueue",
+    "explain",
+    "job",
+    "pool",
+    "renew",
+    "settle",
+    "usage",
+]
 
 LEFT_OUT = [
-    # A call may be well-formed and never fit (422), or ask for a longer deadline (400).
+    # A call may be well-formed and never fit (422), or ask for a longer deadline (400); a job
+    # may name a task that nobody registered, or arguments that it doesn't take.
     checks.positive_data_acceptance,
     # A batch answers 200 and refuses its calls one by one.
     checks.negative_data_rejection,
@@ -43,9 +56,11 @@ def known(caller: Caller, small_pool: Pool) -> dict[str, Any]:
         "deadline_ms": [1000],
         "from": ["2026-01-01T00:00:00Z"],
         "input_tokens": [1, 100],
+        "job_id": [caller.enqueue().json()["id"] for _ in range(5)],
         "output_tokens": [1, 100],
         "pool": ["claims", "small"],
         "slug": ["claims", "small"],
+        "task": [ECHO],
         "to": ["2026-01-02T00:00:00Z"],
         "workload_class": ["adjuster", "rescore", "nightly"],
     }

@@ -1,6 +1,6 @@
 import pytest
 
-from budget.models import Pool
+from budget.models import Limit, Pool, WorkloadClass
 from tests.api.conftest import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -13,7 +13,15 @@ def test_a_pool_shows_what_is_left_of_each_limit(caller: Caller) -> None:
 
     body = answer.json()
     assert answer.status_code == 200
-    assert set(body) == {"slug", "mode", "paused", "policy_version", "limits", "classes"}
+    assert set(body) == {
+        "slug",
+        "mode",
+        "paused",
+        "policy_version",
+        "limits",
+        "batch_limits",
+        "classes",
+    }
     assert (body["slug"], body["mode"], body["paused"]) == ("claims", "enforce", False)
     gauge = limit_of(body, "requests", "gauge")
     assert (gauge["amount"], gauge["capacity"], gauge["available"]) == (40, 40, 39)
@@ -36,10 +44,46 @@ def test_a_pool_shows_its_classes(caller: Caller) -> None:
     assert set(classes) == {"adjuster", "rescore", "nightly"}
     assert set(classes["adjuster"]) == {
         "paused",
+        "draining",
         "state",
+        "order",
         "depth",
+        "tokens",
+        "running",
         "oldest_wait_seconds",
         "expected_wait_seconds",
+        "taken_per_minute",
+    }
+
+
+def test_a_pool_shows_how_each_queue_stands(caller: Caller) -> None:
+    WorkloadClass.objects.filter(slug="rescore").update(queue_limit=2)
+    caller.enqueue()
+    classes = caller.get("/api/v1/pools/claims").json()["classes"]
+
+    queue = classes["rescore"]
+    assert (queue["state"], queue["order"]) == ("amber", "earliest_deadline")
+    assert (queue["depth"], queue["tokens"], queue["running"]) == (1, 1000, 0)
+    assert queue["oldest_wait_seconds"] >= 0
+    assert queue["expected_wait_seconds"] is None
+    assert (classes["nightly"]["state"], classes["nightly"]["depth"]) == ("green", 0)
+    assert classes["nightly"]["oldest_wait_seconds"] is None
+
+
+def test_a_pool_shows_the_limits_of_its_batch_endpoint(caller: Caller, pool: Pool) -> None:
+    assert caller.get("/api/v1/pools/claims").json()["batch_limits"] == []
+    Limit.objects.create(
+        pool=pool, of_batch=True, unit="total_tokens", algorithm="gauge", amount=5_000_000
+    )
+    Pool.objects.update(batch=True)
+
+    (limit,) = caller.get("/api/v1/pools/claims").json()["batch_limits"]
+    assert limit == {
+        "unit": "total_tokens",
+        "algorithm": "gauge",
+        "amount": 5_000_000,
+        "capacity": 5_000_000,
+        "available": 5_000_000,
     }
 
 

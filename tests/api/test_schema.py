@@ -22,7 +22,10 @@ def test_the_schema_names_every_operation(schema: dict[str, Any]) -> None:
     assert operations == {
         "admit",
         "admit_batch",
+        "cancel_job",
+        "enqueue",
         "explain",
+        "job",
         "pool",
         "renew",
         "settle",
@@ -52,7 +55,7 @@ def test_every_error_is_a_problem(schema: dict[str, Any]) -> None:
 
 
 def test_every_field_of_a_request_is_explained(schema: dict[str, Any]) -> None:
-    for name in ("AdmissionBody", "BatchItem", "SettleBody", "RenewBody"):
+    for name in ("AdmissionBody", "BatchItem", "SettleBody", "RenewBody", "JobBody"):
         for field in schema["components"]["schemas"][name]["properties"].values():
             assert field["description"]
 
