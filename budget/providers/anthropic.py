@@ -1,8 +1,55 @@
 """Anthropic: cache reads are free of the input limit, cache writes are not."""
 
+from typing import Any
+
+from budget.providers.answers import Row, Unreadable, error_of, message_of, whole
 from budget.providers.tokens import Tokens
+
+NEVER_RUN = {"expired", "canceled"}
+PASSING = {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
+"""Errors that another attempt may be spared."""
 
 
 def counted(tokens: Tokens) -> Tokens:
     """Input without cache reads, and output as really produced."""
     return Tokens(tokens.input - tokens.cached_input, tokens.output)
+
+
+def usage(answer: dict[str, Any]) -> Tokens | None:
+    """What a call used, as its answer reports it; None if it doesn't. Raises Unreadable.
+
+    Anthropic reports three disjoint parts of the input: plain, written to and read from a cache.
+    """
+    counts = answer.get("usage")
+    if not isinstance(counts, dict):
+        return None
+    cached = whole(counts, "cache_read_input_tokens")
+    written = whole(counts, "cache_creation_input_tokens")
+    total = whole(counts, "input_tokens") + written + cached
+    return Tokens(total, whole(counts, "output_tokens"), cached)
+
+
+def out_of_money(body: object) -> bool:
+    """Whether an error says that the account's money is used up: waiting doesn't help."""
+    error = error_of(body)
+    details = error.get("details")
+    code = str(details.get("error_code")) if isinstance(details, dict) else ""
+    low = "credit balance is too low" in message_of(body)
+    return low or error.get("type") == "billing_error" or "spend_limit" in code
+
+
+def batch_row(row: dict[str, Any]) -> Row:
+    """One line of a batch's results. Raises Unreadable."""
+    custom_id, result = row.get("custom_id"), row.get("result")
+    if not isinstance(custom_id, str) or not isinstance(result, dict):
+        raise Unreadable("A row of the results has no custom_id or no result.")
+    kind, message = result.get("type"), result.get("message")
+    if kind == "succeeded" and isinstance(message, dict):
+        return Row(custom_id, "succeeded", body=message)
+    if kind == "errored":
+        error = error_of(error_of(result))
+        words = message_of(error) or str(error.get("type"))
+        return Row(custom_id, "failed", error=words, final=error.get("type") not in PASSING)
+    if kind in NEVER_RUN:
+        return Row(custom_id, "sent_away", error=f"The provider let it be {kind}.")
+    raise Unreadable(f"A row of the results is {kind!r}.")

@@ -4,9 +4,64 @@ Its limiter takes the larger of `max_tokens` and its own estimate when a request
 so a caller's estimated output has to be the `max_tokens` it sends.
 """
 
+from typing import Any
+
+from budget.providers.answers import Row, Unreadable, error_of, message_of, whole
 from budget.providers.tokens import Tokens
+
+SPEND_CAPS = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+NEVER_RUN = {"batch_expired", "batch_cancelled"}
+"""What a batch's error file says of requests that the provider didn't get to."""
+NOT_NOW = {408, 409, 429}
+ENDPOINT = "/v1/chat/completions"
 
 
 def counted(tokens: Tokens) -> Tokens:
     """All input and all output."""
     return Tokens(tokens.input, tokens.output)
+
+
+def usage(answer: dict[str, Any]) -> Tokens | None:
+    """What a call used, as its answer reports it; None if it doesn't. Raises Unreadable."""
+    counts = answer.get("usage")
+    if not isinstance(counts, dict):
+        return None
+    details = counts.get("prompt_tokens_details")
+    cached = whole(details, "cached_tokens") if isinstance(details, dict) else 0
+    return Tokens(whole(counts, "prompt_tokens"), whole(counts, "completion_tokens"), cached)
+
+
+def out_of_money(body: object) -> bool:
+    """Whether an error says that the account's money is used up: waiting doesn't help."""
+    error = error_of(body)
+    return bool(SPEND_CAPS & {str(error.get("code")), str(error.get("type"))})
+
+
+def batch_line(custom_id: str, request: str) -> str:
+    """One line of a batch's input file; `request` is JSON."""
+    frame = f'"custom_id":"{custom_id}","method":"POST","url":"{ENDPOINT}"'
+    return f'{{{frame},"body":{request}}}\n'
+
+
+def batch_row(row: dict[str, Any]) -> Row:
+    """One line of a batch's output or error file. Raises Unreadable."""
+    custom_id = row.get("custom_id")
+    if not isinstance(custom_id, str):
+        raise Unreadable("A row of the results has no custom_id.")
+    response, error = row.get("response"), row.get("error")
+    if isinstance(response, dict) and response.get("status_code"):
+        return _answered(custom_id, response)
+    if isinstance(error, dict):
+        words = message_of(error) or str(error.get("code"))
+        if error.get("code") in NEVER_RUN:
+            return Row(custom_id, "sent_away", error=words)
+        return Row(custom_id, "failed", error=words, final=True)
+    raise Unreadable("A row of the results has neither a response nor an error.")
+
+
+def _answered(custom_id: str, response: dict[str, Any]) -> Row:
+    status, body = response["status_code"], response.get("body")
+    if status == 200 and isinstance(body, dict):
+        return Row(custom_id, "succeeded", body=body)
+    final = isinstance(status, int) and 400 <= status < 500 and status not in NOT_NOW
+    return Row(custom_id, "failed", error=f"{status}: {message_of(body)}", final=final)

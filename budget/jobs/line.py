@@ -1,0 +1,59 @@
+"""The connection of one thread's client, so that another thread can hang up on the provider."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any
+
+import httpx2
+
+CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+LOOK_EVERY = 0.25
+"""Seconds."""
+
+
+class Line:
+    """Knows the newest connection of a client that serves one call at a time.
+
+    Closing a client from another thread wakes nobody who waits for its answer, and the
+    provider goes on, too; shutting the socket down does both.
+    """
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    def follow(self, request: httpx2.Request) -> None:
+        """Event hook of the client: learn of the connection that the request makes."""
+        request.extensions["trace"] = self._trace
+
+    def cut(self) -> None:
+        """Hang up, if there is a connection."""
+        stream = self._stream
+        connection = None if stream is None else stream.get_extra_info("socket")
+        if connection is not None:
+            with suppress(OSError):
+                # Not TLS's own shutdown, which would wait for the other side.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    @contextmanager
+    def cut_when(self, cancelled: Event) -> Iterator[None]:
+        """Hang up as soon as the event is set, until the block ends."""
+        done = Event()
+        watcher = Thread(target=self._watch, args=(cancelled, done), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+    def _watch(self, cancelled: Event, done: Event) -> None:
+        # Again and again: the connection may not stand yet when the event is set.
+        while not done.wait(LOOK_EVERY):
+            if cancelled.is_set():
+                self.cut()
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        if event in CONNECTED:
+            self._stream = info["return_value"]

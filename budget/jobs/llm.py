@@ -1,0 +1,97 @@
+"""The ready task: one request to the LLM of the pool, through its provider's official SDK.
+
+Its arguments are the SDK call's own: those of `chat.completions.create` on a pool of OpenAI,
+of `messages.create` on one of Anthropic. The result is the provider's answer.
+
+A cancelled request is hung up on, so that a provider that notices stops producing output;
+what it has used by then is unknown, and the estimate stays.
+"""
+
+from typing import Any
+
+import httpx2
+import msgspec
+
+from budget.jobs.clients import Client, client_of
+from budget.jobs.trouble import READERS, Trouble, trouble_of
+from budget.models import Pool
+from budget.providers.answers import Unreadable
+from budget.tasks import Attempt, BadArguments, GiveUp, Task, TryAgain, register
+
+NAME = "budget.jobs.llm.request"
+CONNECT_SECONDS = 10.0
+SHORTEST_SECONDS = 1.0
+"""What a request is given even when its time is all but over."""
+OWN = {"timeout", "extra_headers", "extra_query", "extra_body"}
+"""Arguments of the SDKs that don't belong to the request."""
+
+
+def request(attempt: Attempt, *, model: str, messages: list[Any], **others: Any) -> Any:
+    """Make one request and give back the provider's answer.
+
+    1. Away or too busy, now or for a while: TryAgain, and the provider's own wait is kept.
+    2. Refused, or no money left: GiveUp with the provider's words, and nothing was used.
+    3. Gone without an answer: a failure; it may have been served, so the estimate stays.
+    """
+    client = client_of(Pool.objects.get(slug=attempt.pool))
+    if attempt.cancelled.is_set():
+        raise TryAgain("Cancelled before its request left.")
+    try:
+        with client.line.cut_when(attempt.cancelled):
+            content = _ask(client, attempt, {"model": model, "messages": messages, **others})
+    except client.sdk.APIError as error:
+        if attempt.cancelled.is_set():
+            raise GiveUp("Cancelled while it ran: the provider was hung up on.") from None
+        raise _consequence(attempt, trouble_of(client.provider, error)) from None
+    return _read(attempt, client.provider, content)
+
+
+def batch_model(args: dict[str, Any]) -> str:
+    """The model of a request; a batch endpoint takes any. Raises BadArguments."""
+    if not isinstance(args["model"], str) or not args["model"]:
+        raise BadArguments("must name the model as a text.")
+    if not isinstance(args["messages"], list):
+        raise BadArguments("must hold the messages as a list.")
+    if args.get("stream"):
+        raise BadArguments("asks for a stream, which nobody would read: leave `stream` out.")
+    if unfit := OWN & set(args):
+        raise BadArguments(f"may only hold what the provider takes: leave out {min(unfit)}.")
+    return args["model"]
+
+
+def _ask(client: Client, attempt: Attempt, args: dict[str, Any]) -> bytes:
+    seconds = max(SHORTEST_SECONDS, attempt.remaining_seconds)
+    timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+    resource = (
+        client.api.messages if client.provider == "anthropic" else client.api.chat.completions
+    )
+    try:
+        answer = resource.with_raw_response.create(**args, timeout=timeout)
+    except TypeError as error:
+        attempt.used(0, 0)
+        raise GiveUp(f"The {client.provider} SDK doesn't take these arguments: {error}") from None
+    return bytes(answer.http_response.content)
+
+
+def _consequence(attempt: Attempt, trouble: Trouble) -> Exception:
+    if trouble.kind == "unclear":
+        return RuntimeError(trouble.message)
+    attempt.used(0, 0)
+    if trouble.kind in ("refused", "account"):
+        return GiveUp(trouble.message)
+    return TryAgain(trouble.message, trouble.seconds)
+
+
+def _read(attempt: Attempt, provider: str, content: bytes) -> Any:
+    """The answer, with what it used."""
+    try:
+        answer = msgspec.json.decode(content, type=dict[str, Any])
+        used = READERS[provider].usage(answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError, Unreadable) as error:
+        raise RuntimeError(f"{provider} gave an unreadable answer: {error}") from None
+    if used is not None:
+        attempt.used(*used)
+    return answer
+
+
+register(Task(NAME, request, batch_model))

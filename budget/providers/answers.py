@@ -1,0 +1,59 @@
+"""What a provider's answer says, in words that fit every provider."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+LONGEST_MESSAGE = 500
+
+
+class Row(NamedTuple):
+    """What became of one request of a batch."""
+
+    custom_id: str
+    ending: Literal["succeeded", "failed", "sent_away"]
+    """`sent_away` if the provider never ran it."""
+    body: dict[str, Any] | None = None
+    """The provider's answer to the request, if it succeeded."""
+    error: str = ""
+    final: bool = False
+    """After `failed`: the same request would fail again."""
+
+
+class Unreadable(ValueError):
+    """Not what the provider's documentation says it answers."""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the provider asks to wait; None if it doesn't say, or gives a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def error_of(body: object) -> dict[str, Any]:
+    """The error within an error body, whether or not it is wrapped; empty if there is none."""
+    if not isinstance(body, dict):
+        return {}
+    inner = body.get("error", body)
+    return inner if isinstance(inner, dict) else {"message": inner}
+
+
+def message_of(body: object) -> str:
+    """What an error body says, for people."""
+    message = error_of(body).get("message") or (body if isinstance(body, str) else "")
+    return str(message).replace("\0", "").strip()[:LONGEST_MESSAGE]
+
+
+def whole(counts: Mapping[str, Any], name: str) -> int:
+    """A count of tokens; 0 if it is missing. Raises Unreadable."""
+    value = counts.get(name)
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Unreadable(f"{name} should be a number of tokens, and is {value!r}.")
+    return value
