@@ -81,6 +81,15 @@ def newest_first_after() -> float:
     return _setting("NEWEST_FIRST_AFTER", 0.5)
 
 
+def provider_hosts() -> frozenset[str] | None:
+    """Host names that a pool's base URL may name: where a provider's API key may be sent.
+
+    An empty set allows no base URL at all. Default: None, any host.
+    """
+    hosts = _setting("PROVIDER_HOSTS", None)
+    return None if hosts is None else frozenset(host.lower() for host in hosts)
+
+
 def provider_keys() -> dict[str, str]:
     """The provider's API key by slug of the pool.
 

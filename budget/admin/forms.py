@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from budget.admin.audit import ReasonForm
 from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
+from budget.policy.endpoint import endpoint_problems
 from budget.policy.history import (
     Scope,
     change_keys,
@@ -24,9 +25,9 @@ from budget.policy.history import (
 from budget.policy.rows import WORKLOAD_CLASS
 from budget.policy.stored import causes, hold_policy, new_problems, stored_problems
 from budget.policy.words import RESERVATION
-from budget.rule.checks import Problem
+from budget.rule.terms import PoolTerms
 
-BLAME = {"share_percent": "max_call_tokens", "headroom_percent": "tier"}
+BLAME = {"share_percent": "max_call_tokens", "headroom_percent": "tier", "batch": "max_call_tokens"}
 """Which field of a class is at fault when a pool's reservation is no longer sound."""
 
 
@@ -69,7 +70,7 @@ class PolicyForm(forms.ModelForm):
 
 
 class PoolForm(PolicyForm):
-    """A pool; the policy as a whole is checked by the last of the page's formsets."""
+    """A pool; its policy as a whole is checked by the last of the page's formsets."""
 
     alone: ClassVar[bool] = False
     """Whether the page has no formset, because its reader may not see limits and reservations."""
@@ -90,13 +91,14 @@ class PoolForm(PolicyForm):
         return scope_of_pool(pk)
 
     def clean(self) -> dict[str, Any]:
-        """Check the policy, if no formset does."""
+        """Check the pool itself, and the policy as a whole if no formset does."""
         cleaned = super().clean()
-        if self.alone and not self.errors:
+        if not self.errors:
             pool = construct_instance(self, copy(self.instance))
-            rows = [_stored(pool, "limits").values(), _stored(pool, "reservations").values()]
-            for fault in _faults(pool, *rows):
-                self.add_error(None, fault.message)
+            limits, reservations = _stored(pool, "limits"), _stored(pool, "reservations")
+            terms = _terms(pool, limits.values(), reservations.values())
+            for fault in causes(terms) if self.alone else endpoint_problems(terms):
+                self.add_error(fault.field if fault.field in self.fields else None, fault.message)
         return cleaned
 
 
@@ -160,7 +162,9 @@ class PolicyFormSet(BaseInlineFormSet):
         if self.editable and self.model is Reservation:
             owners = {form.instance.workload_class.slug: form for form in _kept(self)}
         elsewhere = []
-        for fault in _faults(self.instance, self._rows("limits"), reservations):
+        terms = _terms(self.instance, self._rows("limits"), reservations)
+        at_pool = endpoint_problems(terms)
+        for fault in (fault for fault in causes(terms) if fault not in at_pool):
             form = owners.get(fault.owner)
             if form is not None and fault.field in form.fields:
                 form.add_error(fault.field, fault.message)
@@ -184,9 +188,8 @@ class PolicyFormSet(BaseInlineFormSet):
         return [*rows.values(), *added]
 
 
-def _faults(pool: Pool, limits: Iterable[Any], reservations: Iterable[Any]) -> list[Problem]:
-    classes = WorkloadClass.objects.all()
-    return causes(pool_terms(pool, limits, reservations, classes, version=0))
+def _terms(pool: Pool, limits: Iterable[Any], reservations: Iterable[Any]) -> PoolTerms:
+    return pool_terms(pool, limits, reservations, WorkloadClass.objects.all(), version=0)
 
 
 def _stored(pool: Pool, name: str) -> dict[Any, Any]:

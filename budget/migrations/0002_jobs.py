@@ -5,6 +5,7 @@ import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
 
+import budget.models.address
 import budget.models.firm
 
 
@@ -186,9 +187,9 @@ class Migration(migrations.Migration):
             name="base_url",
             field=models.CharField(
                 blank=True,
-                help_text="Where jobs reach the provider; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
+                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
                 max_length=200,
-                validators=[django.core.validators.URLValidator(schemes=["http", "https"])],
+                validators=[budget.models.address.provider_address],
                 verbose_name="base URL",
             ),
         ),
@@ -197,7 +198,7 @@ class Migration(migrations.Migration):
             name="batch",
             field=models.BooleanField(
                 default=False,
-                help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has limits of its own. Example: on.",
+                help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has limits of its own; OpenAI and Anthropic only. Example: on.",
                 verbose_name="batch endpoint",
             ),
         ),
@@ -219,7 +220,7 @@ class Migration(migrations.Migration):
             name="batch_max_bytes",
             field=models.PositiveIntegerField(
                 default=100000000,
-                help_text="The largest batch, in bytes. Example: 100000000 bytes.",
+                help_text="The largest batch, in bytes; OpenAI takes 200 MB, Anthropic 256 MB. Example: 100000000 bytes.",
                 validators=[
                     django.core.validators.MinValueValidator(1024),
                     django.core.validators.MaxValueValidator(256000000),
@@ -232,7 +233,7 @@ class Migration(migrations.Migration):
             name="batch_max_requests",
             field=models.PositiveIntegerField(
                 default=50000,
-                help_text="The most requests collected into one batch. Example: 50000 requests.",
+                help_text="The most requests collected into one batch; OpenAI takes 50,000, Anthropic 100,000. Example: 50000 requests.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(100000),
@@ -245,7 +246,7 @@ class Migration(migrations.Migration):
             name="batch_window_hours",
             field=models.PositiveIntegerField(
                 default=24,
-                help_text="How long the provider may take; jobs due sooner are called one by one, in hours. Example: 24 h.",
+                help_text="How long the provider may take, in hours: 24 with OpenAI and Anthropic. Jobs due sooner are called one by one; with shorter deadlines, all are. Example: 24 h.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(168),
@@ -258,9 +259,9 @@ class Migration(migrations.Migration):
             name="base_url",
             field=models.CharField(
                 blank=True,
-                help_text="Where jobs reach the provider; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
+                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
                 max_length=200,
-                validators=[django.core.validators.URLValidator(schemes=["http", "https"])],
+                validators=[budget.models.address.provider_address],
                 verbose_name="base URL",
             ),
         ),
@@ -269,7 +270,7 @@ class Migration(migrations.Migration):
             name="batch",
             field=models.BooleanField(
                 default=False,
-                help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has limits of its own. Example: on.",
+                help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has limits of its own; OpenAI and Anthropic only. Example: on.",
                 verbose_name="batch endpoint",
             ),
         ),
@@ -291,7 +292,7 @@ class Migration(migrations.Migration):
             name="batch_max_bytes",
             field=models.PositiveIntegerField(
                 default=100000000,
-                help_text="The largest batch, in bytes. Example: 100000000 bytes.",
+                help_text="The largest batch, in bytes; OpenAI takes 200 MB, Anthropic 256 MB. Example: 100000000 bytes.",
                 validators=[
                     django.core.validators.MinValueValidator(1024),
                     django.core.validators.MaxValueValidator(256000000),
@@ -304,7 +305,7 @@ class Migration(migrations.Migration):
             name="batch_max_requests",
             field=models.PositiveIntegerField(
                 default=50000,
-                help_text="The most requests collected into one batch. Example: 50000 requests.",
+                help_text="The most requests collected into one batch; OpenAI takes 50,000, Anthropic 100,000. Example: 50000 requests.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(100000),
@@ -317,7 +318,7 @@ class Migration(migrations.Migration):
             name="batch_window_hours",
             field=models.PositiveIntegerField(
                 default=24,
-                help_text="How long the provider may take; jobs due sooner are called one by one, in hours. Example: 24 h.",
+                help_text="How long the provider may take, in hours: 24 with OpenAI and Anthropic. Jobs due sooner are called one by one; with shorter deadlines, all are. Example: 24 h.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(168),

@@ -2,9 +2,9 @@
 
 from typing import cast
 
-from django.core.validators import URLValidator
 from django.db import models
 
+from budget.models.address import provider_address
 from budget.models.choices import ALGORITHM_CHOICES, UNIT_CHOICES, Mode, Provider, Strategy
 from budget.models.history import remember
 from budget.models.ranges import Checked, between, in_range, one_of, slug_only
@@ -21,8 +21,6 @@ MAX_BATCH_REQUESTS = 100_000
 MAX_BATCH_BYTES = 256_000_000
 DAY = 86_400
 WEEK_HOURS = 168
-
-http_only = URLValidator(schemes=["http", "https"])
 
 
 @remember()
@@ -76,27 +74,29 @@ class Pool(Checked):
         "base URL",
         max_length=200,
         blank=True,
-        validators=[http_only],
-        help_text="Where jobs reach the provider; empty: the official SDK's own address. "
-        "Example: https://llm-gateway.internal/v1.",
+        validators=[provider_address],
+        help_text="Where jobs reach the provider and its API key is sent; empty: the official "
+        "SDK's own address. Example: https://llm-gateway.internal/v1.",
     )
     batch = models.BooleanField(
         "batch endpoint",
         default=False,
         help_text="Bulk jobs that can wait for it go to the provider's batch endpoint, which has "
-        "limits of its own. Example: on.",
+        "limits of its own; OpenAI and Anthropic only. Example: on.",
     )
     batch_max_requests = models.PositiveIntegerField(
         "requests a batch",
         default=50_000,
         validators=between(1, MAX_BATCH_REQUESTS),
-        help_text="The most requests collected into one batch. Example: 50000 requests.",
+        help_text="The most requests collected into one batch; OpenAI takes 50,000, Anthropic "
+        "100,000. Example: 50000 requests.",
     )
     batch_max_bytes = models.PositiveIntegerField(
         "bytes a batch",
         default=100_000_000,
         validators=between(1024, MAX_BATCH_BYTES),
-        help_text="The largest batch, in bytes. Example: 100000000 bytes.",
+        help_text="The largest batch, in bytes; OpenAI takes 200 MB, Anthropic 256 MB. "
+        "Example: 100000000 bytes.",
     )
     batch_collect_seconds = models.PositiveIntegerField(
         "collect for (s)",
@@ -109,8 +109,8 @@ class Pool(Checked):
         "batch window (h)",
         default=24,
         validators=between(1, WEEK_HOURS),
-        help_text="How long the provider may take; jobs due sooner are called one by one, in "
-        "hours. Example: 24 h.",
+        help_text="How long the provider may take, in hours: 24 with OpenAI and Anthropic. Jobs "
+        "due sooner are called one by one; with shorter deadlines, all are. Example: 24 h.",
     )
 
     class Meta:
@@ -213,7 +213,7 @@ class Limit(Checked):
         ]
 
     def __str__(self) -> str:
-        return self.terms.name
+        return f"batch {self.terms.name}" if self.of_batch else self.terms.name
 
     @property
     def terms(self) -> rule.LimitTerms:

@@ -26,12 +26,21 @@ CLASS_FIELDS: dict[str, Reader] = {
     "queue_tokens": Tree.whole,
     "max_attempts": Tree.whole,
     "paused": Tree.flag,
+    "draining": Tree.flag,
 }
 POOL_FIELDS: dict[str, Reader] = {
     "provider": Tree.text,
     "mode": Tree.text,
     "paused": Tree.flag,
+    "base_url": Tree.text,
 }
+BATCH_FIELDS: dict[str, Reader] = {
+    "max_requests": Tree.whole,
+    "max_bytes": Tree.whole,
+    "collect_seconds": Tree.whole,
+    "window_hours": Tree.whole,
+}
+"""What stands under `batch`; a pool's fields of these names begin with `batch_`."""
 LIMIT_FIELDS: dict[str, Reader] = {
     "unit": Tree.text,
     "algorithm": Tree.text,
@@ -71,10 +80,12 @@ class PoolRows:
 
     def place_of(self, owner: str, field_name: str) -> Tree:
         """Where a fault of the class `owner`, or of the whole pool, is best mended."""
+        if field_name in self.pool.given:
+            return self.pool.given[field_name]
         if owner in self.reservations:
             row = self.reservations[owner]
-            return row.given.get(field_name, row.place)
-        return self.pool.given.get("reservations", self.pool.place)
+            return row.given.get(field_name) or row.place.under(field_name)
+        return self.pool.given.get("reservations", self.pool.place).under(field_name)
 
 
 @dataclass
@@ -119,7 +130,7 @@ class Reading:
         return self._row(WorkloadClass(slug=slug), tree, CLASS_FIELDS)
 
     def _pool(self, slug: str, tree: Tree) -> PoolRows:
-        extra = ["untagged", "strategy", "limits", "reservations"]
+        extra = ["untagged", "strategy", "limits", "batch", "reservations"]
         row = self._row(Pool(slug=slug), tree, POOL_FIELDS, extra)
         rows = PoolRows(row)
         if "untagged" in row.given:
@@ -128,6 +139,8 @@ class Reading:
             self._strategy(row, row.given["strategy"])
         if "limits" in row.given:
             rows.limits = self._limits(row.given["limits"])
+        if "batch" in row.given and not row.given["batch"].is_null:
+            rows.limits += self._batch(row, row.given["batch"])
         if "reservations" in row.given:
             for owner, place in self._entries(row.given["reservations"]):
                 rows.reservations[owner] = self._row(Reservation(), place, RESERVATION_FIELDS)
@@ -139,10 +152,22 @@ class Reading:
             self._set(row, f"{tier}_strategy", place, Tree.text)
         self._check(row, {f"{tier}_strategy": place for tier, place in names.items()})
 
-    def _limits(self, tree: Tree) -> list[Row]:
+    def _batch(self, row: Row, tree: Tree) -> list[Row]:
+        """Turn the batch endpoint on, as it is described; gives its limits."""
+        known = self._known(tree, [*BATCH_FIELDS, "limits"])
+        places = {f"batch_{name}": known.get(name, tree) for name in BATCH_FIELDS}
+        row.instance.batch = True
+        row.given |= {f"batch_{name}": known[name] for name in BATCH_FIELDS if name in known}
+        for name, read in BATCH_FIELDS.items():
+            if name in known and not known[name].is_null:
+                self._set(row, f"batch_{name}", known[name], read)
+        self._check(row, places)
+        return self._limits(known["limits"], of_batch=True) if "limits" in known else []
+
+    def _limits(self, tree: Tree, of_batch: bool = False) -> list[Row]:
         rows: dict[str, Row] = {}
         for place in self._guard(tree.items):
-            row = self._row(Limit(), place, LIMIT_FIELDS)
+            row = self._row(Limit(of_batch=of_batch), place, LIMIT_FIELDS)
             name = f"{row.instance.unit}/{row.instance.algorithm}"
             if name in rows:
                 first = rows[name].place.line

@@ -9,6 +9,7 @@ from django.db import models
 
 from budget.models import Limit, Pool, WorkloadClass
 from budget.policy.document import (
+    BATCH_FIELDS,
     CLASS_FIELDS,
     LIMIT_FIELDS,
     NO_CLASS,
@@ -59,18 +60,28 @@ def dump() -> str:
 def _pool(pool: Pool, classes: Iterable[WorkloadClass]) -> dict[str, Any]:
     strategies = pool.strategies
     same = len(set(strategies.values())) == 1
+    limits = list(pool.limits.all())
     reservations = {row.workload_class_id: row for row in pool.reservations.all()}
     return {
         **_fields(pool, POOL_FIELDS),
         "untagged": pool.untagged_class.slug if pool.untagged_class else NO_CLASS,
         "strategy": strategies["interactive"] if same else Flow(**strategies),
-        "limits": [_limit(limit) for limit in pool.limits.all()],
+        "limits": [_limit(limit) for limit in limits if not limit.of_batch],
+        **_batch(pool, limits),
         "reservations": {
             row.slug: _fields(reservations[row.pk], RESERVATION_FIELDS)
             for row in classes
             if row.pk in reservations
         },
     }
+
+
+def _batch(pool: Pool, limits: Iterable[Limit]) -> dict[str, Any]:
+    """Nothing without a batch endpoint: what is stored of one has no effect then."""
+    if not pool.batch:
+        return {}
+    fields = {name: getattr(pool, f"batch_{name}") for name in BATCH_FIELDS}
+    return {"batch": fields | {"limits": [_limit(limit) for limit in limits if limit.of_batch]}}
 
 
 def _limit(row: Limit) -> Flow:

@@ -10,7 +10,7 @@ EDITORS = "policy editors"
 VIEWERS = "viewers"
 
 POLICY = ("pool", "limit", "workloadclass", "reservation")
-RECORDS = ("policyhistory", "call", "usageminute")
+RECORDS = ("policyhistory", "call", "usageminute", "job", "jobbatch")
 
 
 def create_groups(app_config: AppConfig, **options: Any) -> None:
@@ -29,6 +29,7 @@ def create_groups(app_config: AppConfig, **options: Any) -> None:
     create_permissions(app_config, **options)
     views = [f"view_{model}" for model in (*POLICY, *RECORDS)]
     edits = [f"{verb}_{model}" for model in POLICY for verb in ("add", "change", "delete")]
+    edits.append("change_job")  # to cancel one
     for name, codenames in ((VIEWERS, views), (EDITORS, views + edits)):
         group, made = Group.objects.using(options["using"]).get_or_create(name=name)
         wanted = permissions.filter(codename__in=codenames)

@@ -1,20 +1,20 @@
 """Putting a policy file into force, all of it or nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.db import transaction
 
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.policy import rows
-from budget.policy.document import NO_CLASS, Document, PoolRows, Row
+from budget.policy.document import BATCH_FIELDS, NO_CLASS, Document, PoolRows, Row
 from budget.policy.history import entries, high_water, told
 from budget.policy.rows import Kind
 from budget.policy.stored import hold_policy, new_problems, stored_problems
 from budget.policy.yaml_tree import Fault, PolicyFileError, Tree
 
-STATE = frozenset({"paused"})
-"""Fields that are somebody's doing of the moment: a file that doesn't name them leaves them."""
+STATE = frozenset({"paused", "draining"})
+"""Fields that are somebody's doing of the moment."""
 
 
 def load(document: Document, dry_run: bool = False) -> list[str]:
@@ -55,18 +55,17 @@ class Loading:
             self._replace_pool(pool_rows)
 
     def _replace_pool(self, wanted: PoolRows) -> None:
-        slug = wanted.pool.instance.slug
+        stored_pool = Pool.objects.filter(slug=wanted.pool.instance.slug).first()
+        limits = {_limit_key(row): row for row in _replaced_limits(stored_pool, wanted)}
         untagged = _untagged(wanted)
         pool = self._write(
             rows.POOL,
-            Pool.objects.filter(slug=slug).first(),
+            stored_pool,
             wanted.pool,
             untagged_class=self.classes[untagged[0]] if untagged else None,
         )
-        limits = {(row.unit, row.algorithm): row for row in Limit.objects.filter(pool=pool)}
         for row in wanted.limits:
-            stored_limit = limits.pop((row.instance.unit, row.instance.algorithm), None)
-            self._write(rows.LIMIT, stored_limit, row, pool=pool)
+            self._write(rows.LIMIT, limits.pop(_limit_key(row.instance), None), row, pool=pool)
         reservations = {
             row.workload_class.slug: row
             for row in Reservation.objects.filter(pool=pool).select_related("workload_class")
@@ -85,12 +84,35 @@ class Loading:
         if stored is None:
             row.instance.save()
             return row.instance
-        edited = [name for name in kind.words if name not in STATE or name in row.given]
+        edited = [name for name in kind.words if name not in _left(row)]
         if any(getattr(stored, name) != getattr(row.instance, name) for name in edited):
             for name in edited:
                 setattr(stored, name, getattr(row.instance, name))
             stored.save()
         return stored
+
+
+def _left(row: Row) -> frozenset[str]:
+    """Fields that a file leaves as they are by not speaking of them."""
+    left = STATE - row.given.keys()
+    if isinstance(row.instance, Pool) and not row.instance.batch:
+        return left | {f"batch_{name}" for name in BATCH_FIELDS}
+    return left
+
+
+def _replaced_limits(stored: Pool | None, wanted: PoolRows) -> Iterable[Limit]:
+    """The stored limits that the file's take the place of.
+
+    Those of a batch endpoint that was off and stays off have no effect, and no file can
+    tell them, so they are left too.
+    """
+    limits = Limit.objects.filter(pool=stored)
+    off = stored is not None and not (stored.batch or wanted.pool.instance.batch)
+    return limits.filter(of_batch=False) if off else limits
+
+
+def _limit_key(row: Limit) -> tuple[bool, str, str]:
+    return row.of_batch, row.unit, row.algorithm
 
 
 def _references(pool: PoolRows) -> Iterator[tuple[str, Tree]]:
@@ -125,13 +147,8 @@ def _check(document: Document, before: dict[str, Any]) -> None:
     for slug, found in new_problems(before).items():
         for problem in found:
             place = _place(document, slug, problem.owner, problem.field)
-            field = (
-                place.path
-                if place.path.endswith(problem.field)
-                else (f"{place.path}.{problem.field}")
-            )
             about = "" if slug in document.pools else f"Pool {slug}, not in this file: "
-            faults.append(Fault(place.line, field.lstrip("."), about + problem.message))
+            faults.append(Fault(place.line, place.path, about + problem.message))
     if faults:
         raise PolicyFileError(faults)
 
@@ -141,4 +158,4 @@ def _place(document: Document, pool: str, owner: str, field: str) -> Tree:
     if pool in document.pools:
         return document.pools[pool].place_of(owner, field)
     row = document.classes.get(owner) or next(iter(document.classes.values()))
-    return row.place
+    return row.place.under(field)

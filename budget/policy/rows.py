@@ -43,7 +43,7 @@ class Kind:
 
 
 POOL = Kind(Pool, words.POOL)
-LIMIT = Kind(Limit, words.LIMIT, frozenset({"unit", "algorithm"}))
+LIMIT = Kind(Limit, words.LIMIT, frozenset({"unit", "algorithm", "of_batch"}))
 WORKLOAD_CLASS = Kind(WorkloadClass, words.WORKLOAD_CLASS)
 RESERVATION = Kind(Reservation, words.RESERVATION)
 API_KEY = Kind(ApiKey, words.API_KEY, frozenset({"name"}))
@@ -75,7 +75,8 @@ class Slugs(NamedTuple):
         """What a row or an event about it is called: `pool claims, limit requests/gauge`."""
         match kind.label:
             case "limit":
-                return f"pool {self.pools.get(row.pool_id)}, limit {row.unit}/{row.algorithm}"
+                noun = "batch limit" if row.of_batch else "limit"
+                return f"pool {self.pools.get(row.pool_id)}, {noun} {row.unit}/{row.algorithm}"
             case "reservation":
                 owner = self.classes.get(row.workload_class_id)
                 return f"pool {self.pools.get(row.pool_id)}, reservation of {owner}"

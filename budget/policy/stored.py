@@ -4,6 +4,7 @@ from django.db import connection, models
 
 from budget.models import Limit, PolicyVersion, Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
+from budget.policy.endpoint import endpoint_problems
 from budget.rule import checks
 from budget.rule.checks import Problem
 from budget.rule.terms import PoolTerms
@@ -43,7 +44,7 @@ def causes(terms: PoolTerms) -> list[Problem]:
     worth a word.
     """
     found: dict[tuple[str, str], Problem] = {}
-    for problem in checks.problems(terms):
+    for problem in (*endpoint_problems(terms), *checks.problems(terms)):
         if ("", problem.field) not in found:
             found.setdefault((problem.owner, problem.field), problem)
     return list(found.values())

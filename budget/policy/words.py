@@ -22,6 +22,12 @@ POOL = {
     "interactive_strategy": Wording("interactive strategy"),
     "near_line_strategy": Wording("near-line strategy"),
     "bulk_strategy": Wording("bulk strategy"),
+    "base_url": Wording("base URL", empty="the official SDK's own"),
+    "batch": Wording("batch endpoint"),
+    "batch_max_requests": Wording("largest batch", "requests"),
+    "batch_max_bytes": Wording("largest batch", "bytes"),
+    "batch_collect_seconds": Wording("batch collected for", "s"),
+    "batch_window_hours": Wording("batch window", "h"),
 }
 LIMIT = {
     "unit": Wording("unit"),
@@ -29,6 +35,7 @@ LIMIT = {
     "amount": Wording("amount"),
     "per_seconds": Wording("period", "s"),
     "burst_percent": Wording("burst", "%"),
+    "of_batch": Wording("of the batch endpoint"),
 }
 WORKLOAD_CLASS = {
     "tier": Wording("tier"),
@@ -40,6 +47,7 @@ WORKLOAD_CLASS = {
     "queue_tokens": Wording("queue limit", "tokens", "no bound"),
     "max_attempts": Wording("attempts"),
     "paused": Wording("paused"),
+    "draining": Wording("draining"),
 }
 RESERVATION = {
     "share_percent": Wording("share", "%"),

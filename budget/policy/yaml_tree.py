@@ -45,6 +45,10 @@ class Tree(NamedTuple):
     line: int
     """Where its name stands, from 1."""
 
+    def under(self, name: str) -> "Tree":
+        """The same place, seen as that of a name missing from it."""
+        return self._replace(path=f"{self.path}.{name}".lstrip("."))
+
     def fault(self, message: str) -> PolicyFileError:
         """An error at this place."""
         return PolicyFileError([Fault(self.line, self.path, message)])

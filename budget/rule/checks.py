@@ -1,9 +1,10 @@
 """What is wrong with a policy as a whole, before anyone is admitted by it."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from budget.rule.idle import largest_calls
-from budget.rule.terms import ClassTerms, PoolTerms
+from budget.rule.terms import PoolTerms
 
 ROUNDING = 1e-9
 """Fractions come from percentages with two decimals."""
@@ -27,6 +28,7 @@ def problems(terms: PoolTerms) -> list[Problem]:
         *_headrooms(terms),
         *_exceptions(terms),
         *_largest_calls(terms),
+        *_largest_batch_calls(terms),
     ]
 
 
@@ -88,30 +90,48 @@ def _exceptions(terms: PoolTerms) -> list[Problem]:
 
 
 def _largest_calls(terms: PoolTerms) -> list[Problem]:
-    """Each class with a reservation can make one request, and its largest call in tokens.
+    remedy = "this share or the ceiling, lower other shares, or lower the class's max_call_tokens."
+    return [
+        Problem(
+            slug,
+            "share_percent",
+            f"On {misfit}. Raise the limit's amount or burst, {remedy}",
+        )
+        for slug, misfit in _misfits(terms)
+    ]
 
-    A class without one was not meant for this pool by its owner, and is not judged.
+
+def _largest_batch_calls(terms: PoolTerms) -> list[Problem]:
+    """Only bulk jobs go to the batch endpoint, and nobody has a floor there."""
+    if terms.batch is None:
+        return []
+    bulk = {member.slug for member in terms.classes if member.tier == "bulk"}
+    remedy = "Raise the limit's amount or burst, or lower the class's max_call_tokens."
+    return [
+        Problem(slug, "batch", f"On the batch endpoint's {misfit}. {remedy}")
+        for slug, misfit in _misfits(terms.of_batch)
+        if slug in bulk
+    ]
+
+
+def _misfits(terms: PoolTerms) -> Iterator[tuple[str, str]]:
+    """Classes that can't make one request, or their largest call in tokens, on some limit.
+
+    A class without a reservation was not meant for this pool by its owner, and is not judged.
     """
-    found = []
     for c, member in enumerate(terms.classes):
         if not member.reserved:
             continue
         for limit, largest in zip(terms.limits, largest_calls(terms)[c], strict=True):
-            needed = 1 if limit.unit == "requests" else member.max_call_tokens
+            counts_calls = limit.unit == "requests"
+            needed = 1 if counts_calls else member.max_call_tokens
             if largest < needed - ROUNDING:
-                found.append(_too_small(member, limit.name, largest, needed))
-    return found
-
-
-def _too_small(member: ClassTerms, limit: str, largest: float, needed: int) -> Problem:
-    asked = "one request" if needed == 1 else f"its max_call_tokens of {needed}"
-    return Problem(
-        member.slug,
-        "share_percent",
-        f"On {limit} the largest possible call of {member.slug} is {largest:.10g}, less than "
-        f"{asked}. Raise the limit's amount or burst, this share or the ceiling, lower other "
-        f"shares, or lower the class's max_call_tokens.",
-    )
+                asked = "one request" if counts_calls else f"its max_call_tokens of {needed}"
+                yield (
+                    member.slug,
+                    f"{limit.name} the largest possible call of {member.slug} is "
+                    f"{largest:.10g}, less than {asked}",
+                )
 
 
 def _percent(fraction: float) -> str:

@@ -115,6 +115,101 @@ def test_a_pause_outlives_a_load_that_does_not_speak_of_it(run: Run) -> None:
     assert Pool.objects.get().paused
 
 
+def test_a_drain_outlives_a_load_that_does_not_speak_of_it(run: Run, edited: Any) -> None:
+    run("load_policy", str(CLAIMS))
+    WorkloadClass.objects.filter(slug="nightly").update(draining=True)
+    assert run("load_policy", str(CLAIMS)) == ["No differences."]
+    path = edited(("queue_limit: 50000", "queue_limit: 50000, draining: false"))
+    assert run("load_policy", path) == ["class nightly: draining yes → no"]
+
+
+BATCH = """    base_url: https://gateway.internal/v1
+    batch:
+      window_hours: 6
+      limits:
+        - {unit: requests, algorithm: gauge, amount: 900}
+        - {unit: total_tokens, algorithm: gauge, amount: 5000000}
+"""
+RESERVATIONS = "    reservations:"
+
+
+def test_a_batch_endpoint_is_put_into_force_and_told(run: Run, edited: Any) -> None:
+    run("load_policy", str(CLAIMS))
+    path = edited((RESERVATIONS, BATCH + RESERVATIONS))
+    told = [
+        "pool claims: base URL the official SDK's own → https://gateway.internal/v1",
+        "pool claims: batch endpoint no → yes",
+        "pool claims: batch window 24 h → 6 h",
+        "pool claims, batch limit requests/gauge added: amount 900",
+        "pool claims, batch limit total_tokens/gauge added: amount 5,000,000",
+    ]
+    assert run("load_policy", path, dry_run=True) == [*told, "Dry run: nothing was changed."]
+    assert not Pool.objects.get().batch
+    assert run("load_policy", path) == told
+    assert run("load_policy", path) == ["No differences."]
+    assert Limit.objects.filter(of_batch=True).count() == 2
+    assert Limit.objects.get(of_batch=False, algorithm="gauge").amount == 40
+
+
+def test_a_file_without_a_batch_endpoint_turns_it_off(run: Run, edited: Any) -> None:
+    run("load_policy", edited((RESERVATIONS, BATCH + RESERVATIONS)))
+    assert run("load_policy", str(CLAIMS)) == [
+        "pool claims: base URL https://gateway.internal/v1 → the official SDK's own",
+        "pool claims: batch endpoint yes → no",
+        "pool claims, batch limit requests/gauge removed: amount 900",
+        "pool claims, batch limit total_tokens/gauge removed: amount 5,000,000",
+    ]
+    assert Limit.objects.count() == 3
+
+
+def test_what_is_left_of_a_batch_endpoint_that_is_off_outlives_a_load(
+    run: Run, edited: Any
+) -> None:
+    path = edited((RESERVATIONS, BATCH + RESERVATIONS))
+    run("load_policy", path)
+    Pool.objects.update(batch=False, base_url="")
+    assert "batch" not in "\n".join(run("dump_policy"))
+    assert run("load_policy", str(CLAIMS)) == ["No differences."]
+    assert Limit.objects.filter(of_batch=True).count() == 2
+
+
+def test_a_batch_endpoint_survives_a_dump(run: Run, edited: Any, tmp_path: Path) -> None:
+    run("load_policy", edited((RESERVATIONS, BATCH + RESERVATIONS)))
+    WorkloadClass.objects.filter(slug="nightly").update(draining=True)
+    Pool.objects.update(batch_max_requests=7, batch_collect_seconds=0)
+    dump = tmp_path / "dump.yaml"
+    dump.write_text("\n".join(run("dump_policy")) + "\n")
+    assert run("load_policy", str(dump)) == ["No differences."]
+    Pool.objects.all().delete()
+    WorkloadClass.objects.all().delete()
+    run("load_policy", str(dump))
+    assert "\n".join(run("dump_policy")) + "\n" == dump.read_text()
+
+
+@pytest.mark.parametrize(
+    ("batch", "line", "field", "says"),
+    [
+        ("batch: {max_requests: 60000}", "batch:", "batch.max_requests", "openai takes at most 50,000 requests"),
+        ("batch: {max_bytes: 200000001}", "batch:", "batch.max_bytes", "openai takes at most 200,000,000 bytes"),
+        ("batch: {limits: [{unit: total_tokens, algorithm: gauge, amount: 15999}]}", "batch:", "batch", "largest possible call of nightly is 15999"),
+        ("provider: azure\n    batch: {}", "batch:", "batch", "no batch endpoint here for azure"),
+        ("base_url: https://evil.example", "base_url:", "base_url", "may not be sent to evil.example"),
+    ],
+)  # fmt: skip
+def test_a_batch_endpoint_or_address_that_cannot_work_is_refused_at_its_line(
+    run: Run, edited: Any, settings: Any, batch: str, line: str, field: str, says: str
+) -> None:
+    settings.BUDGET_PROVIDER_HOSTS = ["gateway.internal"]
+    provider = "" if "provider" in batch else "provider: openai\n    "
+    path = edited(("provider: anthropic\n", f"{provider}{batch}\n"))
+    text = Path(path).read_text()
+    at = text[: text.index(line)].count(chr(10)) + 1
+    (fault,) = refusal(run, path).splitlines()[1:]
+    assert f"line {at}, pools.claims.{field}: " in fault
+    assert says in fault
+    assert not Pool.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "at", "field", "says"),
     [

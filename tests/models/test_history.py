@@ -43,6 +43,26 @@ def test_raw_sql_is_remembered_with_the_database_role() -> None:
     assert event.pgh_context is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        (rows.POOL, "base_url", "https://gateway.internal"),
+        (rows.POOL, "batch", True),
+        (rows.POOL, "batch_max_requests", 7),
+        (rows.POOL, "batch_max_bytes", 2048),
+        (rows.POOL, "batch_collect_seconds", 0),
+        (rows.POOL, "batch_window_hours", 1),
+        (rows.LIMIT, "of_batch", True),
+        (rows.WORKLOAD_CLASS, "draining", True),
+    ],
+)
+def test_every_field_about_jobs_is_remembered(kind: rows.Kind, field: str, value: object) -> None:
+    small_pool()
+    kind.model._default_manager.update(**{field: value})
+    assert labels(kind) == ["insert", "update"]
+    assert getattr(kind.events.objects.latest("pgh_id"), field) == value
+
+
 def test_truncate_is_remembered_as_deletion_of_every_row() -> None:
     small_pool()
     run("TRUNCATE budget_pool, budget_limit, budget_reservation, budget_workloadclass CASCADE")

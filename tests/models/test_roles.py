@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -15,14 +16,17 @@ from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
+from django_q.models import OrmQ, Schedule, Task
 
 from budget import services
 from budget.ledger.operations import AdmissionRequest
 from budget.ledger.writers import stop_writers
-from budget.models import Limit, PolicyVersion, Pool
+from budget.models import Job, JobBatch, Limit, PolicyVersion, Pool
 from budget.policy import rows
 from budget.policy.groups import EDITORS
-from tests.policies import CLAIMS, small_pool
+from tests.jobs.queueing import enqueue, finish, take_one
+from tests.policies import CLAIMS, claims_pool, small_pool
 
 pytestmark = pytest.mark.usefixtures("committed")
 
@@ -70,7 +74,8 @@ def count(kind: rows.Kind) -> int:
 def test_the_page_speaks_of_every_table() -> None:
     tables: set[Any] = {
         model._meta.db_table
-        for model in apps.get_app_config("budget").get_models(include_auto_created=True)
+        for app in ("budget", "django_q")
+        for model in apps.get_app_config(app).get_models(include_auto_created=True)
     }
     assert tables - set(re.findall(r"\w+", GRANTS)) == set()
 
@@ -87,6 +92,29 @@ def test_the_role_loads_a_policy_and_decides_calls(service: None) -> None:
     call_command("prune_calls", stdout=StringIO())
     assert count(rows.LIMIT) == 3
     assert count(rows.KEY_POOL) == 1
+
+
+def test_the_role_runs_jobs_and_prunes_them(service: None) -> None:
+    claims_pool()
+    queued = enqueue()
+    assert finish(take_one()).state == "succeeded"
+    assert services.job(queued.id)["state"] == "succeeded"
+    now = timezone.now()
+    JobBatch.objects.create(id=uuid4(), pool_id=1, model="m", created_at=now, next_look_at=now)
+    for model in (Job, JobBatch):
+        model._default_manager.update(finished_at=now)
+        assert model._default_manager.all().delete()[0] == 1
+    call_command("prune_calls", stdout=StringIO())
+
+
+def test_the_role_keeps_the_workers_queue(service: None) -> None:
+    now = timezone.now()
+    OrmQ.objects.create(key="bulk", payload="", lock=now)
+    Schedule.objects.create(func="f", next_run=now)
+    Task.objects.create(id="t", name="t", func="f", started=now, stopped=now)
+    for model in (OrmQ, Schedule, Task):
+        model.objects.update(id=model.objects.values("id")[:1])
+        model.objects.all().delete()
 
 
 def test_the_role_serves_the_admin(service: None) -> None:

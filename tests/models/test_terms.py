@@ -7,7 +7,7 @@ import pytest
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
 from budget.rule.checks import problems
-from budget.rule.terms import PoolTerms
+from budget.rule.terms import SECOND, BatchTerms, PoolTerms
 
 CLASSES = {
     "chat": WorkloadClass(slug="chat", tier="interactive", deadline_seconds=5),
@@ -21,7 +21,10 @@ CLASSES = {
 def terms(reservations: dict[str, dict[str, Any]], **pool: Any) -> PoolTerms:
     return pool_terms(
         Pool(slug="p", provider="openai", **pool),
-        [Limit(unit="requests", algorithm="gauge", amount=40)],
+        [
+            Limit(unit="total_tokens", algorithm="gauge", amount=90_000, of_batch=True),
+            Limit(unit="requests", algorithm="gauge", amount=40),
+        ],
         [Reservation(workload_class=CLASSES[slug], **row) for slug, row in reservations.items()],
         CLASSES.values(),
         version=7,
@@ -70,3 +73,18 @@ def test_implied_headroom_never_falls_with_looseness(
 def test_untagged_calls_name_their_class() -> None:
     assert terms({}).untagged is None
     assert terms({}, untagged_class=CLASSES["nightly"]).untagged == "nightly"
+
+
+def test_the_batch_endpoints_limits_stand_apart() -> None:
+    policy = terms({}, batch=True, batch_collect_seconds=9, batch_window_hours=2)
+    assert [limit.name for limit in policy.limits] == ["requests/gauge"]
+    assert policy.batch == BatchTerms(
+        limits=policy.of_batch.limits, collect_seconds=9, window=2 * 3600 * SECOND
+    )
+    assert [limit.name for limit in policy.of_batch.limits] == ["total_tokens/gauge"]
+
+
+def test_limits_of_a_batch_endpoint_that_is_off_limit_nothing() -> None:
+    policy = terms({})
+    assert policy.batch is None
+    assert [limit.name for limit in policy.limits] == ["requests/gauge"]

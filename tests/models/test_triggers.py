@@ -24,12 +24,21 @@ def run(sql: str) -> None:
     "sql",
     [
         "UPDATE budget_limit SET amount = amount + 1",
-        "INSERT INTO budget_limit (pool_id, unit, algorithm, amount, per_seconds, burst_percent) "
-        "SELECT id, 'requests', 'gauge', 4, 60, 25 FROM budget_pool",
+        "INSERT INTO budget_limit "
+        "(pool_id, unit, algorithm, amount, per_seconds, burst_percent, of_batch) "
+        "SELECT id, 'requests', 'gauge', 4, 60, 25, false FROM budget_pool",
+        "UPDATE budget_limit SET of_batch = true",
         "DELETE FROM budget_limit",
         "TRUNCATE budget_limit",
         "UPDATE budget_pool SET mode = 'observe'",
+        "UPDATE budget_pool SET base_url = 'https://gateway.internal'",
+        "UPDATE budget_pool SET batch = true",
+        "UPDATE budget_pool SET batch_max_requests = 7",
+        "UPDATE budget_pool SET batch_max_bytes = 2048",
+        "UPDATE budget_pool SET batch_collect_seconds = 0",
+        "UPDATE budget_pool SET batch_window_hours = 1",
         "UPDATE budget_workloadclass SET paused = true",
+        "UPDATE budget_workloadclass SET draining = true",
         "UPDATE budget_reservation SET share_percent = 41",
         "DELETE FROM budget_reservation",
         "TRUNCATE budget_reservation",

@@ -50,6 +50,17 @@ def test_the_claims_policy_is_sound() -> None:
         ("workload_classes:\n  chat: {tier: bulk, deadline_seconds: 5, paused: yes}\n", "line 2, workload_classes.chat.paused", "true or false"),
         ("workload_classes:\n  a b: {tier: bulk, deadline_seconds: 5}\n", "line 2, workload_classes.a b", "slug"),
         ("workload_classes:\n  shed: {tier: bulk, deadline_seconds: 5}\n", "line 2, workload_classes.shed", "no class"),
+        (POOL + "    base_url: ftp://files\n", "line 4, pools.p.base_url", "such as https://"),
+        (POOL + "    batch: true\n", "line 4, pools.p.batch", "Expected names with values, found 'true'"),
+        (POOL + "    batch:\n      colour: red\n", "line 5, pools.p.batch.colour", "max_requests, max_bytes, collect_seconds, window_hours, limits"),
+        (POOL + "    batch: {max_requests: 0}\n", "line 4, pools.p.batch.max_requests", "greater than or equal to 1"),
+        (POOL + "    batch: {max_bytes: 1}\n", "line 4, pools.p.batch.max_bytes", "greater than or equal to 1024"),
+        (POOL + "    batch: {collect_seconds: 1.5}\n", "line 4, pools.p.batch.collect_seconds", "whole number"),
+        (POOL + "    batch: {window_hours: 169}\n", "line 4, pools.p.batch.window_hours", "less than or equal to 168"),
+        (POOL + "    batch: {limits: 7}\n", "line 4, pools.p.batch.limits", "Expected a list"),
+        (POOL + "    batch:\n      limits:\n        - {unit: words, algorithm: gauge, amount: 1}\n", "line 6, pools.p.batch.limits[0].unit", "requests, input_tokens"),
+        (POOL + "    batch:\n      limits:\n" + 2 * "        - {unit: requests, algorithm: gauge, amount: 1}\n", "line 7, pools.p.batch.limits[1]", "line 6 already"),
+        ("workload_classes:\n  chat: {tier: bulk, deadline_seconds: 5, draining: 1}\n", "line 2, workload_classes.chat.draining", "true or false"),
         ("pools: [p]\n", "line 1, pools", "found a list"),
         ("polls: {}\n", "line 1, polls", "workload_classes, pools"),
     ],
@@ -63,6 +74,20 @@ def test_each_fault_names_line_field_and_remedy(text: str, place: str, says: str
 def test_all_faults_are_named_in_one_run() -> None:
     text = CLASS.replace("interactive", "urgent") + POOL + "    mode: sometimes\n    colour: red\n"
     assert [fault.split(",")[0] for fault in faults(text)] == ["line 2", "line 6", "line 7"]
+
+
+def test_a_limit_may_stand_both_under_the_pool_and_under_its_batch_endpoint() -> None:
+    limits = "limits: [{unit: requests, algorithm: gauge, amount: 1}]"
+    text = f"{POOL}    {limits}\n    batch: {{{limits}}}\n"
+    rows = read_document(text.encode()).pools["p"].limits
+    assert [row.instance.of_batch for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize(("batch", "on"), [("", False), ("batch:", False), ("batch: {}", True)])
+def test_a_batch_endpoint_is_on_where_the_file_describes_one(batch: str, on: bool) -> None:
+    pool = read_document(f"{POOL}    {batch}\n".encode()).pools["p"].pool.instance
+    assert pool.batch is on
+    assert (pool.batch_max_requests, pool.batch_window_hours) == (50_000, 24)
 
 
 @pytest.mark.parametrize(

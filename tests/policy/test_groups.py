@@ -21,6 +21,13 @@ def test_viewers_look_and_editors_edit_the_policy() -> None:
     assert not any("apikey" in name for name in codenames(EDITORS))
 
 
+def test_viewers_see_jobs_and_editors_may_cancel_one() -> None:
+    assert {"view_job", "view_jobbatch"} <= codenames(VIEWERS)
+    assert {name for name in codenames(EDITORS) if "job" in name and "view" not in name} == {
+        "change_job"
+    }
+
+
 def test_what_an_administrator_took_or_gave_stays() -> None:
     Group.objects.get(name=EDITORS).permissions.clear()
     extra = Permission.objects.get(content_type__app_label="budget", codename="view_apikey")

@@ -1,6 +1,7 @@
 """A policy that cannot work is refused, with the field and the fix."""
 
 from budget.rule.checks import problems
+from budget.rule.terms import BatchTerms
 from tests.rule.pools import limit, pool, workload
 
 
@@ -61,3 +62,33 @@ def test_an_exception_for_a_limit_the_pool_lacks_is_refused():
 
 def test_a_class_without_a_reservation_is_not_judged_by_its_largest_call():
     assert fields([limit(100)], small("adjuster"), workload("nightly", reserved=False)) == []
+
+
+def batch(*limits):
+    return BatchTerms(limits=limits)
+
+
+def test_a_batch_endpoint_too_small_for_one_bulk_call_is_refused():
+    enqueued = batch(limit(9, "gauge"))
+    classes = small("rescore", headroom=0.05), small("nightly", headroom=0.1)
+    (found,) = problems(pool([limit()], *classes, batch=enqueued))
+    assert (found.owner, found.field) == ("nightly", "batch")
+    assert "batch endpoint's total_tokens/gauge" in found.message
+    assert "is 9, less than its max_call_tokens of 10" in found.message
+
+
+def test_a_batch_endpoint_that_never_takes_one_request_is_refused():
+    requests = batch(limit(1, unit="requests", burst=50))
+    (found,) = problems(pool([limit()], small("nightly"), batch=requests))
+    assert "less than one request" in found.message
+
+
+def test_floors_take_nothing_from_a_batch_endpoint():
+    enqueued = batch(limit(10, "gauge"))
+    classes = small("adjuster", share=0.5), small("nightly", headroom=0.1)
+    assert fields([limit()], *classes, batch=enqueued) == []
+
+
+def test_a_bulk_class_without_a_reservation_is_not_judged_by_the_batch_endpoint():
+    enqueued = batch(limit(9, "gauge"))
+    assert fields([limit()], small("nightly", reserved=False), batch=enqueued) == []

@@ -1,0 +1,33 @@
+"""Whether a pool's batch endpoint is one that its provider has."""
+
+from collections.abc import Iterator
+
+from budget.providers.batches import BATCH_ENDPOINTS, BatchEndpoint
+from budget.rule.checks import Problem
+from budget.rule.terms import BatchTerms, PoolTerms
+
+
+def endpoint_problems(terms: PoolTerms) -> list[Problem]:
+    """What the provider wouldn't take; each fault names a field of the pool itself."""
+    if terms.batch is None:
+        return []
+    endpoint = BATCH_ENDPOINTS.get(terms.provider)
+    if endpoint is None:
+        return [Problem("", "batch", _unknown(terms.provider))]
+    return list(_exceeded(terms.provider, endpoint, terms.batch))
+
+
+def _unknown(provider: str) -> str:
+    known = " and ".join(BATCH_ENDPOINTS)
+    return (
+        f"There is no batch endpoint here for {provider}, only for {known}. "
+        "Turn it off; in a file, leave `batch` out."
+    )
+
+
+def _exceeded(provider: str, endpoint: BatchEndpoint, batch: BatchTerms) -> Iterator[Problem]:
+    for name, unit in (("max_requests", "requests"), ("max_bytes", "bytes")):
+        most = getattr(endpoint, name)
+        if getattr(batch, name) > most:
+            message = f"{provider} takes at most {most:,} {unit} a batch. Lower it to that."
+            yield Problem("", f"batch_{name}", message)
