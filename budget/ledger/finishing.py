@@ -50,10 +50,11 @@ def cancel(batch: Batch, operation: CancelJob) -> Finished:
     queue = batch.queue(job.workload_class)
     if job.state == "queued":
         queue.leave(1, job.tokens)
-        batch.end(job, "cancelled", "")
+        batch.end(job, "cancelled", operation.reason)
     elif job.state == "running":
         queue.running = max(0, queue.running - 1)
-        batch.end(job, "cancelled", "Cancelled while it ran: its result is dropped.")
+        dropped = "Cancelled while it ran: its result is dropped."
+        batch.end(job, "cancelled", f"{dropped} {operation.reason}".strip())
     elif job.state != "cancelled":
         raise JobEnded(f"The job has {job.state} already: there is nothing to cancel.")
     return Finished(id=job.id, state=job.state, accepted=True)

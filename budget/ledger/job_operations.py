@@ -164,6 +164,8 @@ class CancelJob(msgspec.Struct, kw_only=True, eq=False):
 
     id: UUID
     key_prefix: str = ""
+    reason: str = ""
+    """Why, for the record."""
     forget_key: bool = False
     """Nobody heard that it was enqueued: free its idempotency key, too."""
 

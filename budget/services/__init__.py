@@ -41,7 +41,7 @@ from budget.services.calls import (
     settle,
     usage,
 )
-from budget.services.jobs import cancel_job, enqueue, job
+from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, take
 
@@ -77,6 +77,7 @@ __all__ = [
     "admit_many",
     "cancel",
     "cancel_job",
+    "cancel_jobs",
     "collect",
     "due",
     "enqueue",

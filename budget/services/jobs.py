@@ -1,11 +1,13 @@
 """Jobs: enqueue, look at, cancel."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from budget import tasks
 from budget.ledger import pools
-from budget.ledger.errors import Forbidden, Implausible, Shed, UnknownJob
+from budget.ledger.errors import Forbidden, Implausible, JobEnded, Shed, UnknownJob, UnknownPool
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import CancelJob, Enqueue, Enqueued, JobRequest
 from budget.ledger.jobs import description
@@ -16,7 +18,7 @@ from budget.ledger.operations import (
     check_request,
     check_text,
 )
-from budget.ledger.writers import patience
+from budget.ledger.writers import answer_of, patience
 from budget.services.asking import answer_by_slug, ask_known, submitted
 
 
@@ -80,7 +82,7 @@ def job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
     return description(job_id, caller.key_prefix)
 
 
-def cancel_job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
+def cancel_job(job_id: UUID, caller: Caller = IN_PROCESS, reason: str = "") -> dict[str, Any]:
     """End a job that nobody wants any more, and describe it as `job` does.
 
     A queued one never starts. A running one is not tried again and its result is dropped;
@@ -88,8 +90,23 @@ def cancel_job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
     Raises UnknownJob, JobEnded when it has ended otherwise, LedgerUnavailable.
     """
     unknown = UnknownJob(f"There is no job {job_id}.")
-    ask_known(CancelJob(id=job_id, key_prefix=caller.key_prefix), unknown)
+    ask_known(CancelJob(id=job_id, key_prefix=caller.key_prefix, reason=reason), unknown)
     return job(job_id, caller)
+
+
+def cancel_jobs(job_ids: Iterable[UUID], reason: str = "") -> int:
+    """Cancel many at once, as `cancel_job` does one; how many are cancelled now.
+
+    Those that ended otherwise are passed over. Raises LedgerUnavailable.
+    """
+    until = patience()
+    submissions = [submitted(CancelJob(id=job_id, reason=reason)) for job_id in job_ids]
+    cancelled = 0
+    for submission in submissions:
+        with suppress(UnknownJob, UnknownPool, JobEnded):
+            answer_of(submission, until)
+            cancelled += 1
+    return cancelled
 
 
 def _fill_in(request: JobRequest, args: dict[str, Any]) -> None:
