@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models, transaction
 
+from budget.management.named import named
 from budget.models import ApiKey, Pool, WorkloadClass
 from budget.policy.audit import audit
 
@@ -59,12 +60,7 @@ def _rows(model: type[models.Model], slugs: list[str] | None) -> list[models.Mod
     noun = model._meta.verbose_name
     if slugs == []:
         raise CommandError(f"Name at least one {noun}, or leave the option out for all.")
-    found = {row.slug: row for row in model.objects.filter(slug__in=slugs or [])}  # type: ignore[attr-defined]
-    missing = sorted(set(slugs or []) - set(found))
-    if missing:
-        known = ", ".join(model.objects.values_list("slug", flat=True)) or "none yet"  # type: ignore[attr-defined]
-        raise CommandError(f"There is no {noun} {', '.join(missing)}. There are: {known}.")
-    return list(found.values())
+    return list(named(model, slugs or []))
 
 
 def _scope(slugs: list[str] | None, noun: str) -> str:

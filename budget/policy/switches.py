@@ -1,0 +1,66 @@
+"""Switches: what an on-call engineer turns in one step, in the admin or by a command."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from budget.models.choices import Mode
+
+
+class Switch(NamedTuple):
+    """What it sets, and how it is called."""
+
+    label: str
+    values: Mapping[str, Any]
+    effect: str
+    done: str
+
+    def suits(self, row: Any) -> bool:
+        """Whether it would change something about a row."""
+        return any(getattr(row, field) != value for field, value in self.values.items())
+
+    def turn(self, rows: QuerySet[Any]) -> str:
+        """Set it where it isn't so yet; what there is to say about it."""
+        others = rows.exclude(**self.values)
+        names = ", ".join(str(row) for row in others)
+        if not names:
+            return ""
+        others.update(**self.values)
+        return f"{self.done}: {names}. {self.effect}"
+
+
+UNCHANGED = "Nothing was changed: it was so already."
+
+POOL_SWITCHES: Mapping[str, Switch] = {
+    "pause": Switch(
+        "Pause", {"paused": True}, "Every call is shed until it is resumed; jobs wait.", "Paused"
+    ),
+    "resume": Switch(
+        "Resume", {"paused": False}, "Calls are decided by the policy again.", "Resumed"
+    ),
+    "observe": Switch(
+        "Observe",
+        {"mode": Mode.OBSERVE},
+        "Every call is admitted; what would have been shed is recorded.",
+        "Observing",
+    ),
+    "enforce": Switch(
+        "Enforce", {"mode": Mode.ENFORCE}, "Calls that don't fit are shed.", "Enforcing"
+    ),
+}
+CLASS_SWITCHES: Mapping[str, Switch] = {
+    "pause": POOL_SWITCHES["pause"],
+    "drain": Switch(
+        "Drain",
+        {"draining": True},
+        "It takes no new jobs; those that wait are still run.",
+        "Draining",
+    ),
+    "resume": Switch(
+        "Resume",
+        {"paused": False, "draining": False},
+        "Calls are decided by the policy again, and new jobs are taken.",
+        "Resumed",
+    ),
+}
