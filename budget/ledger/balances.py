@@ -54,13 +54,21 @@ class Balances(msgspec.Struct, kw_only=True):
         else:
             self.pool = fresh(new, self.pool.at)
         self._carry_batch(old, new, changed_at)
+        for queue in (self.queues or {}).values():
+            # What a queue waits for may be there under the new terms.
+            queue.ready_at = 0
+            queue.reconsider(self.pool.at)
         self.version = new.version
 
     def advance(self, terms: PoolTerms, now: int) -> None:
         """Move what is left of all limits to a moment."""
         advance(terms, self.pool, now)
-        if self.batch is not None:
-            advance(terms.of_batch, self.batch, now)
+        if terms.batch is None:
+            return
+        if self.batch is None:
+            # A program of before there were batches has written them meanwhile.
+            self.batch = fresh(terms.of_batch, now)
+        advance(terms.of_batch, self.batch, now)
 
     def side(self, terms: PoolTerms, of_batch: bool) -> tuple[PoolTerms, PoolState] | None:
         """The limits a call draws on; None if they are of a batch endpoint that is gone."""
@@ -84,10 +92,6 @@ class UnreadableBalances(Exception):
 class _Header(msgspec.Struct):
     """What is read of balances that cannot be read."""
 
-    batch: PoolState | None = None
-    """What is left of the batch endpoint's limits, if there is one."""
-    queues: dict[str, Queue] | None = None
-    """By class; None until they are counted."""
     format: int = 0
 
 

@@ -56,7 +56,6 @@ class Batch:
             self.calls[call.id] = call
             if call.idempotency_key is not None:
                 self.keyed[call.key_prefix, call.idempotency_key] = call
-
         for job in jobs:
             self.know(job)
 
@@ -97,6 +96,13 @@ class Batch:
         if known.idempotency_key is not None:
             self.keyed_jobs[known.key_prefix, known.idempotency_key] = known
         return known
+
+    def forget_key(self, job: StoredJob) -> None:
+        """Free a job's idempotency key."""
+        if job.idempotency_key is not None:
+            self.keyed_jobs.pop((job.key_prefix, job.idempotency_key), None)
+            self.changes.forgotten_jobs.append(job.id)
+            job.idempotency_key = None
 
     def change(self, job: StoredJob) -> None:
         """Write what has changed of a job."""

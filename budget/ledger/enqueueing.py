@@ -20,8 +20,12 @@ from budget.rule.dequeue import Queue, catch_up, service_margin
 from budget.rule.idle import largest_calls
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
+SLOWEST_RATE = 1e-3
+"""Jobs per second below which nothing is taken, as far as anybody can say."""
 UNKNOWN_RETRY = 5 * SECOND
-"""When to ask again for a place in a full queue from which nothing was taken lately."""
+"""When to ask again for a place in a full queue from which nothing is taken."""
+LONGEST_RETRY = 600 * SECOND
+"""When to ask again at the latest: a rate may rise."""
 
 
 def enqueue(batch: Batch, operation: Enqueue, attempted: int | None) -> Enqueued | Admission:
@@ -51,12 +55,15 @@ def _earlier(batch: Batch, operation: Enqueue) -> Enqueued | None:
     if job is None:
         return None
     if batch.now - made_at(job.id) >= IDEMPOTENCY_SPAN:
-        job.idempotency_key = None
-        batch.change(job)
-        del batch.keyed_jobs[operation.caller.key_prefix, key]
+        batch.forget_key(job)
         return None
     if job.fingerprint != operation.fingerprint:
         raise KeyReused("This idempotency key came before with another job.")
+    if not job.heard:
+        # From now on nobody's giving up cancels it.
+        job.heard = True
+        job.note(batch.now, "asked_again")
+        batch.change(job)
     place = _place(batch, job)
     place.replayed = True
     return place
@@ -97,37 +104,43 @@ def _refusal(
     c = batch.terms.class_index[member.slug]
     if member.draining:
         return _shed(c, "paused", _spread(operation, PAUSED_RETRY))
-    if (limit := _never_fits(batch, operation, c, deadline)) is not None:
+    if batch.terms.mode == "enforce" and (limit := _never_fits(batch, operation, c, deadline)):
         return _shed(c, "never_fits", None, limit)
+    tokens = operation.request.input_tokens + operation.request.output_tokens
+    if member.queue_tokens is not None and tokens > member.queue_tokens:
+        return _shed(c, "never_fits", None)
     if deadline - service_margin(member, queue) <= batch.now:
         return _shed(c, "deadline_unmeetable", None)
-    tokens = operation.request.input_tokens + operation.request.output_tokens
-    over = 0.0
-    if member.queue_limit is not None:
-        over = queue.depth + 1 - member.queue_limit
-    if member.queue_tokens is not None and queue.depth:
-        average = queue.tokens / queue.depth
-        over = max(over, (queue.tokens + tokens - member.queue_tokens) / average)
-    elif member.queue_tokens is not None and tokens > member.queue_tokens:
-        return _shed(c, "never_fits", None)
+    over = _jobs_over(member, queue, tokens)
     if over <= 0:
         return None
     rate = queue.taken.now(batch.now)
-    wait = int(over / rate * SECOND) if rate > 1e-3 else UNKNOWN_RETRY
-    return _shed(c, "queue_full", _spread(operation, max(SECOND, wait)))
+    wait = int(over / rate * SECOND) if rate > SLOWEST_RATE else UNKNOWN_RETRY
+    return _shed(c, "queue_full", _spread(operation, min(max(SECOND, wait), LONGEST_RETRY)))
+
+
+def _jobs_over(member: ClassTerms, queue: Queue, tokens: int) -> float:
+    """How many jobs must leave the queue before one of so many tokens has room."""
+    over = -1.0
+    if member.queue_limit is not None:
+        over = queue.depth + 1 - member.queue_limit
+    if member.queue_tokens is not None and queue.tokens:
+        excess = queue.tokens + tokens - member.queue_tokens
+        over = max(over, excess * queue.depth / queue.tokens)
+    return over
 
 
 def _never_fits(batch: Batch, operation: Enqueue, c: int, deadline: int) -> str | None:
     """The limit that could never admit the job; None if some way is open to it."""
-    terms = batch.terms
-    limit = _too_large(terms, operation, c)
+    limit = _too_large(batch.terms, operation, c)
     if (
-        limit is None
-        or not operation.request.model
-        or not _can_be_collected(batch, batch.terms.classes[c], deadline)
+        limit is not None
+        and operation.request.model
+        and _can_be_collected(batch, batch.terms.classes[c], deadline)
+        and _too_large(batch.terms.of_batch, operation, c) is None
     ):
-        return limit
-    return _too_large(terms.of_batch, operation, c)
+        return None
+    return limit
 
 
 def _can_be_collected(batch: Batch, member: ClassTerms, deadline: int) -> bool:
@@ -184,13 +197,21 @@ def _accept(
     )
     batch.changes.enqueued.append(row)
     job = batch.know(_as_stored(row))
-    if not queue.depth and not queue.running:
+    if not queue.depth:
         catch_up(batch.terms, batch.queues, member.slug)
     queue.enqueue(job.tokens, batch.now)
-    if not (row.batchable and _can_be_collected(batch, member, deadline)):
-        queue.ready_at = 0
+    _foresee(batch, member, queue, row)
     batch.balances.minute.count_offer(member.slug, job.tokens)
     return _place(batch, job)
+
+
+def _foresee(batch: Batch, member: ClassTerms, queue: Queue, row: NewJob) -> None:
+    """A new job is ready at once, unless it is left for the batch endpoint as long as it can."""
+    horizon = batch.horizon(member)
+    if not row.batchable or horizon is None or row.deadline < horizon:
+        queue.ready_at = 0
+    elif queue.ready_at:
+        queue.ready_at = min(queue.ready_at, batch.now + row.deadline - horizon)
 
 
 def _as_stored(row: NewJob) -> StoredJob:
@@ -218,6 +239,7 @@ def _as_stored(row: NewJob) -> StoredJob:
         error="",
         size=len(row.args.encode()),
         steps=0,
+        heard=False,
     )
 
 

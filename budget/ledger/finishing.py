@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from budget.ledger.batch import Batch
 from budget.ledger.errors import AlreadySettled, JobEnded, UnknownJob
 from budget.ledger.job_operations import CancelJob, Finish, Finished
@@ -9,30 +11,35 @@ from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Settle
 from budget.ledger.rows import StoredCall
 from budget.ledger.settling import settle
-from budget.rule.dequeue import block, service_margin
+from budget.rule.dequeue import Queue, block, service_margin
 from budget.rule.terms import SECOND
 
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a job rests after a failed attempt, doubled each time."""
 MOST_DOUBLINGS = 10
+LONGEST_ERROR = 2000
+"""Characters of an error that are kept."""
 
 
 def finish(batch: Batch, operation: Finish) -> Finished:
     """Settle an attempt's call, then end the job or send it back, if it is still its own."""
     job = batch.jobs.get(operation.id)
     call = batch.calls.get(operation.call_id)
-    if job is None or call is None:
+    if job is None or call is None or call.job_id != job.id:
         raise UnknownJob(f"There is no job {operation.id} with an attempt {operation.call_id}.")
     _settle(batch, operation, call)
+    operation = structs.replace(operation, error=_storable(operation.error))
     if job.call_id != operation.call_id:
         return Finished(id=job.id, state=job.state, accepted=False)
     if job.state != "running":
-        # Ended by this attempt, as it told before; or cancelled meanwhile.
-        return Finished(id=job.id, state=job.state, accepted=job.state != "cancelled")
+        # By this attempt, as it told before; or the job was cancelled, or its lease is over.
+        accepted = job.state != "cancelled" and not call.lapsed
+        return Finished(id=job.id, state=job.state, accepted=accepted)
     queue = batch.queue(job.workload_class)
     queue.running = max(0, queue.running - 1)
+    _learn(batch, queue, job, operation, call)
     if operation.ending == "succeeded":
-        _succeed(batch, job, operation, call)
+        _succeed(batch, job, operation)
     elif operation.ending == "failed":
         _fail(batch, job, operation)
     else:
@@ -45,8 +52,8 @@ def cancel(batch: Batch, operation: CancelJob) -> Finished:
     job = batch.jobs.get(operation.id)
     if job is None or operation.key_prefix not in ("", job.key_prefix):
         raise UnknownJob(f"There is no job {operation.id}.")
-    if operation.forget_key:
-        job.idempotency_key = None
+    if operation.forget_key and job.heard:
+        raise JobEnded("Another caller heard of its place.")
     queue = batch.queue(job.workload_class)
     if job.state == "queued":
         queue.leave(1, job.tokens)
@@ -57,6 +64,8 @@ def cancel(batch: Batch, operation: CancelJob) -> Finished:
         batch.end(job, "cancelled", f"{dropped} {operation.reason}".strip())
     elif job.state != "cancelled":
         raise JobEnded(f"The job has {job.state} already: there is nothing to cancel.")
+    if operation.forget_key:
+        batch.forget_key(job)
     return Finished(id=job.id, state=job.state, accepted=True)
 
 
@@ -95,14 +104,23 @@ def _settle(batch: Batch, operation: Finish, call: StoredCall) -> None:
         return
 
 
-def _succeed(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall) -> None:
-    queue = batch.queue(job.workload_class)
+def _learn(batch: Batch, queue: Queue, job: StoredJob, operation: Finish, call: StoredCall) -> None:
+    """What an ending tells about those that wait."""
+    for other in batch.queues.values():
+        if other.waits_for_end:
+            other.reconsider(batch.now)
+    started_at = job.started_at or batch.now
+    if call.of_batch or operation.ending == "sent_away":
+        return
+    if operation.ending == "succeeded":
+        queue.service.observe((batch.now - started_at) / SECOND)
+    if queue.failures and started_at >= queue.failed_at:
+        queue.failures = 0
+        queue.unblock()
+
+
+def _succeed(batch: Batch, job: StoredJob, operation: Finish) -> None:
     job.result = operation.result
-    if not call.of_batch:
-        queue.service.observe((batch.now - (job.started_at or batch.now)) / SECOND)
-        if queue.failures:
-            queue.failures = 0
-            queue.unblock()
     if batch.now > job.deadline:
         late = (batch.now - job.deadline) / SECOND
         batch.end(job, "expired", f"Its result came {late:.1f} s after its deadline.")
@@ -129,19 +147,20 @@ def _fail(batch: Batch, job: StoredJob, operation: Finish) -> None:
 def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall) -> None:
     """The attempt doesn't count, and its class asks the provider less and less often."""
     job.attempts = max(0, job.attempts - 1)
-    queue = batch.queue(job.workload_class)
     rest = operation.rest_seconds
     if call.of_batch or rest == 0:
-        ready_at = batch.now + int((rest or 0) * SECOND)
-        _requeue(batch, job, "sent_away", operation.error, ready_at if rest else None)
+        ready_at = batch.now + int(rest * SECOND) if rest else None
+        _requeue(batch, job, "sent_away", operation.error, ready_at)
         return
-    if rest is None:
-        rest = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
-    queue.failures += 1
-    block(queue, None, max(queue.blocked_until, batch.now + int(rest * SECOND)))
-    blocked_until = queue.blocked_until
     _requeue(batch, job, "sent_away", operation.error, None)
-    queue.blocked_until = blocked_until
+    queue = batch.queue(job.workload_class)
+    if (job.started_at or batch.now) >= queue.failed_at:
+        if rest is None:
+            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
+        queue.failures += 1
+        queue.failed_at = batch.now
+    if rest is not None:
+        block(queue, None, max(queue.blocked_until, batch.now + int(rest * SECOND)))
 
 
 def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int | None) -> None:
@@ -156,6 +175,11 @@ def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int
     job.state, job.not_before, job.error = "queued", ready_at, error
     job.note(batch.now, event, error)
     batch.change(job)
+
+
+def _storable(text: str) -> str:
+    """What of a text the database can store: whatever a task raises, its attempt must end."""
+    return text[:LONGEST_ERROR].encode(errors="replace").decode().replace("\0", "�")
 
 
 def _most_attempts(batch: Batch, job: StoredJob) -> int:

@@ -17,7 +17,8 @@ j.id, j.workload_class, j.key_prefix, j.idempotency_key, j.fingerprint, j.batcha
 j.input_tokens, j.output_tokens, j.source, j.tags,
 {_micros("j.enqueued_at")}, {_micros("j.deadline")}, j.state, {_micros("j.not_before")},
 j.attempts, j.call_id, j.claim, j.batch_id, {_micros("j.started_at")},
-{_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail)
+{_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail),
+j.trail @> '[{{"event": "asked_again"}}]'
 """
 
 JOBS_BY_ID = f"SELECT {JOB_COLUMNS} FROM budget_job j WHERE j.id = ANY (%s) AND j.pool_id = %s"
@@ -69,7 +70,8 @@ WHERE id IN (
 """
 
 # Everything too late to be served in time, in one statement; a bounded number, so that it
-# doesn't hold the lock for long. What is left is not taken meanwhile, see READY.
+# doesn't hold the lock for long. What is left is not taken meanwhile, see READY; nor are jobs
+# that the batch has read before, whose change it wouldn't see.
 EXPIRE = f"""
 WITH gone AS (
     UPDATE budget_job j
@@ -83,7 +85,7 @@ WITH gone AS (
             SELECT id FROM budget_job
             WHERE pool_id = %(pool)s AND workload_class = c.slug AND batchable = b.batchable
                 AND state = 'queued' AND not_before IS NULL
-                AND deadline <= {_moment("c.cutoff")}
+                AND deadline <= {_moment("c.cutoff")} AND NOT id = ANY (%(known)s)
             ORDER BY deadline LIMIT %(most)s
         ) AS l
         LIMIT %(most)s
@@ -131,10 +133,10 @@ WHERE j.pool_id = %(pool)s AND j.workload_class = %(slug)s AND j.batchable = %(b
 BY_DEADLINE = f"{_READY} ORDER BY j.deadline, j.id LIMIT %(most)s"
 NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC, j.id DESC LIMIT %(most)s"
 
-# When a queue without a ready job has one: a rest ends, or a job can't wait any longer for
-# the batch endpoint.
+# When a queue without a ready job has something to do: a rest ends, a job can't wait any
+# longer for the batch endpoint, or it is still to be dropped.
 NEXT_READY = f"""
-SELECT {_micros("least(r.first, d.first - %(window)s * interval '1 microsecond')")}
+SELECT {_micros("least(r.first, b.first - %(window)s * interval '1 microsecond', d.first)")}
 FROM (
     SELECT min(not_before) AS first FROM budget_job
     WHERE pool_id = %(pool)s AND state = 'queued' AND not_before IS NOT NULL
@@ -142,6 +144,10 @@ FROM (
 ) AS r, (
     SELECT min(deadline) AS first FROM budget_job
     WHERE pool_id = %(pool)s AND workload_class = %(slug)s AND batchable
+        AND state = 'queued' AND not_before IS NULL
+) AS b, (
+    SELECT min(deadline) AS first FROM budget_job
+    WHERE pool_id = %(pool)s AND workload_class = %(slug)s AND NOT batchable
         AND state = 'queued' AND not_before IS NULL
 ) AS d
 """
@@ -175,15 +181,18 @@ FROM jsonb_to_recordset(%s::jsonb) AS r (
 )
 """
 
+# Before ENQUEUE, which may bring the same key again.
+FORGET_JOB_KEYS = "UPDATE budget_job SET idempotency_key = NULL WHERE id = ANY (%s)"
+
 CHANGE_JOBS = f"""
 UPDATE budget_job j
-SET idempotency_key = r.idempotency_key, state = r.state,
+SET state = r.state,
     not_before = {_moment("r.not_before")}, attempts = r.attempts, call_id = r.call_id,
     claim = r.claim, batch_id = r.batch_id, started_at = {_moment("r.started_at")},
     finished_at = {_moment("r.finished_at")}, error = r.error,
     result = coalesce(r.result, j.result), trail = j.trail || r.entries
 FROM jsonb_to_recordset(%s::jsonb) AS r (
-    id uuid, idempotency_key text, state text, not_before bigint, attempts integer,
+    id uuid, state text, not_before bigint, attempts integer,
     call_id uuid, claim uuid, batch_id uuid, started_at bigint, finished_at bigint,
     error text, result text, entries jsonb
 )

@@ -8,7 +8,7 @@ import msgspec
 from budget.ledger.clock import moment
 
 LONGEST_TRAIL = 40
-"""Entries of a trail from which on refusals are no longer added."""
+"""Entries of a trail from which on none but a job's end is added."""
 
 
 class Entry(msgspec.Struct):
@@ -47,6 +47,8 @@ class StoredJob(msgspec.Struct):
     """Of its arguments, in bytes."""
     steps: int
     """Entries its trail has."""
+    heard: bool
+    """Whether its place was told more than once."""
     result: str | None = None
     """Only as it is written."""
     entries: list[Entry] = []
@@ -58,7 +60,9 @@ class StoredJob(msgspec.Struct):
         return self.input_tokens + self.output_tokens
 
     def note(self, at: int, event: str, detail: str = "") -> None:
-        """Add a step to the trail."""
+        """Add a step to the trail, unless it has many; the end of the job always."""
+        if self.steps >= LONGEST_TRAIL and self.finished_at is None:
+            return
         self.entries.append(Entry(moment(at).isoformat(), event, detail))
         self.steps += 1
 
@@ -66,7 +70,6 @@ class StoredJob(msgspec.Struct):
         """The fields that an attempt changes, as columns."""
         names = (
             "id",
-            "idempotency_key",
             "state",
             "not_before",
             "attempts",

@@ -1,7 +1,8 @@
 """Reads a pool's queues under its lock: who is too late, who is next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
@@ -11,7 +12,7 @@ from budget.ledger.batch import Batch
 from budget.ledger.clock import moment
 from budget.ledger.job_rows import Entry, StoredJob
 from budget.ledger.rows import json_text
-from budget.rule.dequeue import Queue, service_margin, turn
+from budget.rule.dequeue import adrift, service_margin, turn
 from budget.rule.terms import ClassTerms, Tier
 
 MOST_EXPIRED = 5_000
@@ -22,14 +23,26 @@ FAR = 253_402_300_799_000_000
 TOO_LATE = "Not run: less time was left to its deadline than it takes."
 
 
-def count_queues(connection: psycopg.Connection, pipeline: psycopg.Pipeline, batch: Batch) -> None:
-    """Count every queue anew, where the balances don't know them."""
+def ensure_counted(
+    connection: psycopg.Connection, pipeline: psycopg.Pipeline, batch: Batch
+) -> None:
+    """Count every queue anew if the balances don't know them.
+
+    Only while the batch has changed no job yet: what it changes is not in the table.
+    """
+    balances = batch.balances
+    if balances.queues is not None and not balances.recount:
+        return
     counted = connection.execute(job_queries.COUNT_QUEUES, {"pool": batch.pool_id}, prepare=True)
     pipeline.sync()
-    batch.balances.queues = {
-        slug: Queue(depth=depth, tokens=tokens, running=running, oldest=oldest or 0)
-        for slug, depth, tokens, running, oldest in counted
-    }
+    for queue in batch.queues.values():
+        queue.depth = queue.tokens = queue.running = queue.oldest = queue.ready_at = 0
+    for slug, depth, tokens, running, oldest in counted:
+        queue = batch.queue(slug)
+        queue.depth, queue.tokens, queue.running = depth, tokens, running
+        queue.oldest = oldest or 0
+    balances.recount = False
+    batch.changes.queues_changed = True
 
 
 def line_up(
@@ -45,12 +58,17 @@ def line_up(
     2. Switch each queue's order by that.
     3. Read up to `most` jobs of each, into `batch.ready`.
     4. For a queue without a ready one, see when there will be.
+
+    Jobs that nobody takes any more only wait for their deadline, in case somebody will.
     """
-    members = [m for m in batch.terms.classes if m.tier in frozenset(tiers)]
-    members = [m for m in members if batch.queue(m.slug).depth]
-    if not members:
+    wanted = frozenset(tiers)
+    members = [m for m in batch.terms.classes if m.tier in wanted]
+    members = [m for m in members if (q := batch.queues.get(m.slug)) is not None and q.depth]
+    stranded = adrift(batch.terms, batch.queues)
+    if not members and not stranded:
         return
-    _expire_and_turn(connection, pipeline, batch, members)
+    cutoffs = {m.slug: _cutoff(batch, m) for m in members} | dict.fromkeys(stranded, batch.now)
+    _expire_and_turn(connection, pipeline, batch, cutoffs)
     heads = [
         (
             member,
@@ -59,42 +77,55 @@ def line_up(
         for member in members
     ]
     pipeline.sync()
-    idle = []
+    idle = [slug for slug in stranded if batch.queue(slug).depth]
     for member, cursors in heads:
+        queue = batch.queue(member.slug)
         jobs = [batch.know(StoredJob(*row)) for cursor in cursors for row in cursor]
-        if not batch.queue(member.slug).newest_first:
-            jobs.sort(key=lambda job: (job.deadline, job.id))
-        batch.ready[member.slug] = [job for job in jobs if job.state == "queued"]
-        if not jobs and batch.queue(member.slug).depth:
-            idle.append(member)
+        jobs.sort(key=_newest_first if queue.newest_first else _by_deadline)
+        batch.ready[member.slug] = jobs
+        if jobs:
+            queue.ready_at = 0
+        elif queue.depth:
+            idle.append(member.slug)
     _foresee(connection, pipeline, batch, idle)
 
 
-def expire_full(
-    connection: psycopg.Connection, pipeline: psycopg.Pipeline, batch: Batch, slugs: Iterable[str]
+def make_room(
+    connection: psycopg.Connection,
+    pipeline: psycopg.Pipeline,
+    batch: Batch,
+    wanted: Mapping[str, Sequence[int]],
 ) -> None:
-    """Make room in queues that may be full of jobs nobody came for in time."""
-    members = [
-        batch.terms.classes[c] for s in slugs if (c := batch.terms.class_index.get(s)) is not None
+    """Expire late jobs where queues haven't room for so many more, given by their tokens."""
+    full = [
+        member
+        for slug, tokens in wanted.items()
+        if (member := batch.member(slug)) is not None and _overflows(batch, member, tokens)
     ]
-    full = [m for m in members if _is_full(m, batch.queue(m.slug))]
     if full:
-        _expire_and_turn(connection, pipeline, batch, full)
+        _expire_and_turn(connection, pipeline, batch, {m.slug: _cutoff(batch, m) for m in full})
 
 
 def _expire_and_turn(
     connection: psycopg.Connection,
     pipeline: psycopg.Pipeline,
     batch: Batch,
-    members: list[ClassTerms],
+    cutoffs: Mapping[str, int],
 ) -> None:
-    classes = [{"slug": m.slug, "cutoff": _cutoff(batch, m)} for m in members]
+    """Drop the jobs whose deadline is not after their class's cutoff, and set its order."""
+    classes = [{"slug": slug, "cutoff": cutoff} for slug, cutoff in cutoffs.items()]
     params = {"pool": batch.pool_id, "now": batch.now, "classes": json_text(classes)}
     connection.execute(job_queries.WAKE, {**params, "most": MOST_WOKEN}, prepare=True)
     entry = Entry(moment(batch.now).isoformat(), "expired", TOO_LATE)
     late = connection.execute(
         job_queries.EXPIRE,
-        {**params, "most": MOST_EXPIRED, "error": TOO_LATE, "entries": json_text([entry])},
+        {
+            **params,
+            "most": MOST_EXPIRED,
+            "known": list(batch.jobs),
+            "error": TOO_LATE,
+            "entries": json_text([entry]),
+        },
         prepare=True,
     )
     waited = connection.execute(job_queries.WAITED, params, prepare=True)
@@ -128,28 +159,34 @@ def _heads(batch: Batch, member: ClassTerms, most: int) -> list[tuple[str, dict[
 
 
 def _foresee(
-    connection: psycopg.Connection,
-    pipeline: psycopg.Pipeline,
-    batch: Batch,
-    idle: list[ClassTerms],
+    connection: psycopg.Connection, pipeline: psycopg.Pipeline, batch: Batch, idle: list[str]
 ) -> None:
     """When each queue that has jobs, but none ready, will have one."""
     if not idle:
         return
     asked = []
-    for member in idle:
-        horizon = batch.horizon(member)
+    for slug in idle:
+        member = batch.member(slug)
+        horizon = None if member is None else batch.horizon(member)
         window = 0 if horizon is None else horizon - batch.now
-        params = {"pool": batch.pool_id, "slug": member.slug, "window": window}
-        asked.append((member, connection.execute(job_queries.NEXT_READY, params, prepare=True)))
+        params = {"pool": batch.pool_id, "slug": slug, "window": window}
+        asked.append((slug, connection.execute(job_queries.NEXT_READY, params, prepare=True)))
     pipeline.sync()
-    for member, cursor in asked:
+    for slug, cursor in asked:
         row = cursor.fetchone()
-        if row is None or row[0] is None:
+        if row is not None and row[0] is not None:
+            batch.queue(slug).ready_at = row[0]
+        elif not batch.changes.jobs:
             # Counted, but not there: somebody else wrote the table.
-            batch.balances.recount = True
-        else:
-            batch.queue(member.slug).ready_at = row[0]
+            batch.balances.recount = batch.changes.queues_changed = True
+
+
+def _by_deadline(job: StoredJob) -> tuple[int, UUID]:
+    return job.deadline, job.id
+
+
+def _newest_first(job: StoredJob) -> tuple[int, UUID]:
+    return -job.enqueued_at, job.id
 
 
 def _cutoff(batch: Batch, member: ClassTerms) -> int:
@@ -157,7 +194,9 @@ def _cutoff(batch: Batch, member: ClassTerms) -> int:
     return batch.now + service_margin(member, batch.queue(member.slug))
 
 
-def _is_full(member: ClassTerms, queue: Queue) -> bool:
-    return (member.queue_limit is not None and queue.depth >= member.queue_limit) or (
-        member.queue_tokens is not None and queue.tokens >= member.queue_tokens / 2
+def _overflows(batch: Batch, member: ClassTerms, tokens: Sequence[int]) -> bool:
+    queue = batch.queue(member.slug)
+    jobs, held = queue.depth + len(tokens), queue.tokens + sum(tokens)
+    return (member.queue_limit is not None and jobs > member.queue_limit) or (
+        member.queue_tokens is not None and held > member.queue_tokens
     )

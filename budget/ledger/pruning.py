@@ -23,9 +23,11 @@ SELECT id, greatest(offered_at, settled_at, lapsed_at) < %(before)s
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = c.pool_id))
 FROM budget_call c WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
-# The record of a job goes with its calls.
+# The record of a job goes with its calls; what still waits on a pool that is gone goes, too.
 JOBS = """
-SELECT id, finished_at IS NOT NULL AND finished_at < %(before)s
+SELECT id, coalesce(finished_at, enqueued_at) < %(before)s
+    AND (finished_at IS NOT NULL
+        OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = j.pool_id))
 FROM budget_job j WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
 DELETE_JOBS = "DELETE FROM budget_job WHERE id = ANY (%s)"

@@ -19,7 +19,7 @@ from budget.ledger.job_operations import (
     Take,
 )
 from budget.ledger.job_rows import StoredJob
-from budget.ledger.lineup import count_queues, expire_full, line_up
+from budget.ledger.lineup import ensure_counted, line_up, make_room
 from budget.ledger.rows import StoredCall, json_text
 from budget.ledger.store import WantedJobs
 from budget.ledger.submission import Submission
@@ -55,28 +55,20 @@ def prepare_queues(
     submissions: Sequence[Submission],
 ) -> None:
     """Read of the queues what the operations need."""
-    takes: list[Take] = []
-    collects: list[Collect] = []
-    classes: list[str] = []
-    for submission in submissions:
-        operation = submission.operation
-        if isinstance(operation, Take):
-            takes.append(operation)
-        elif isinstance(operation, Collect):
-            collects.append(operation)
-        elif isinstance(operation, Enqueue):
-            classes.append(operation.request.workload_class)
-        elif not isinstance(operation, Finish | CancelJob):
-            continue
-        if batch.balances.queues is None or batch.balances.recount:
-            count_queues(connection, pipeline, batch)
+    takes = [s.operation for s in submissions if isinstance(s.operation, Take)]
     if takes:
         tiers = {tier for operation in takes for tier in operation.tiers}
         line_up(connection, pipeline, batch, tiers, sum(operation.most for operation in takes))
-    if classes:
-        expire_full(connection, pipeline, batch, set(classes))
-    for operation in collects:
-        _read_collectable(connection, pipeline, batch, operation)
+    wanted: dict[str, list[int]] = {}
+    for submission in submissions:
+        operation = submission.operation
+        if isinstance(operation, Enqueue):
+            tokens = operation.request.input_tokens + operation.request.output_tokens
+            wanted.setdefault(operation.request.workload_class, []).append(tokens)
+        elif isinstance(operation, Collect):
+            _read_collectable(connection, pipeline, batch, operation)
+    if wanted:
+        make_room(connection, pipeline, batch, wanted)
     _read_calls(connection, pipeline, batch, submissions)
 
 
@@ -100,10 +92,9 @@ def read_lapsed_jobs(
     ended: Iterable[StoredCall],
 ) -> None:
     """Read the jobs of calls whose lease has ended."""
+    ensure_counted(connection, pipeline, batch)
     ids = [call.job_id for call in ended if call.job_id is not None]
     found = store.read_jobs(connection, batch.pool_id, WantedJobs(ids=ids))
-    if batch.balances.queues is None:
-        count_queues(connection, pipeline, batch)
     pipeline.sync()
     for cursor in found:
         for row in cursor:

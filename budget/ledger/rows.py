@@ -173,6 +173,8 @@ class Changes(msgspec.Struct):
     enqueued: list[NewJob] = []
     jobs: dict[UUID, StoredJob] = {}
     """Jobs that changed, new ones too."""
+    forgotten_jobs: list[UUID] = []
+    """Jobs whose idempotency key no longer counts."""
     queues_changed: bool = False
     closed: ClosedMinute | None = None
     revision: NewRevision | None = None

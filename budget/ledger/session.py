@@ -16,6 +16,7 @@ from budget.ledger.connection import connect
 from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPool
 from budget.ledger.finishing import lapse_jobs
 from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
+from budget.ledger.lineup import ensure_counted
 from budget.ledger.operations import Admit, Renew, Settle
 from budget.ledger.protocol import Answer, Operation
 from budget.ledger.queueing import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
@@ -110,22 +111,26 @@ class Session:
         submissions: Sequence[Submission],
     ) -> tuple[list[Answer | BudgetError], store.Known | None]:
         """Answers that hold once the pipeline has ended, and the newest state from then on."""
-        batch = self._open_batch(connection, pipeline, reading)
         on_jobs = any(isinstance(s.operation, JobOperation) for s in submissions)
-        before = msgspec.json.encode(batch.balances.queues) if on_jobs else b""
+        batch = self._open_batch(connection, pipeline, reading, on_jobs)
+        before = msgspec.json.encode(batch.queues) if on_jobs else b""
         if on_jobs:
             prepare_queues(connection, pipeline, batch, submissions)
         answers = [_answer(batch, submission) for submission in submissions]
         for submission in submissions:
             submission.attempted = batch.seq
-        if on_jobs:
-            batch.changes.queues_changed = msgspec.json.encode(batch.balances.queues) != before
+        if on_jobs and msgspec.json.encode(batch.queues) != before:
+            batch.changes.queues_changed = True
         state = _new_state(batch, reading.state)
         store.write_and_commit(connection, self.pool_id, batch.changes, state)
         return answers, reading.state if state is None else state.known
 
     def _open_batch(
-        self, connection: psycopg.Connection, pipeline: psycopg.Pipeline, reading: store.Reading
+        self,
+        connection: psycopg.Connection,
+        pipeline: psycopg.Pipeline,
+        reading: store.Reading,
+        on_jobs: bool,
     ) -> Batch:
         terms_before = None if self._policy is None else self._policy.terms
         policy = self._current_policy(connection, pipeline, reading)
@@ -145,6 +150,8 @@ class Session:
         batch = Batch(self.pool_id, seq, terms, balances, reading.calls, reading.jobs)
         batch.changes.revision = revision
         batch.close_minute()
+        if on_jobs:
+            ensure_counted(connection, pipeline, batch)
         if batch.now >= balances.next_lapse:
             ended, balances.lapsed_through, balances.next_lapse = store.read_lapsed(
                 connection, pipeline, self.pool_id, balances.lapsed_through, batch.now

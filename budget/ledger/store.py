@@ -218,6 +218,8 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
 
 
 def _job_statements(pool_id: int, changes: Changes) -> Iterator[tuple[str, Any]]:
+    if changes.forgotten_jobs:
+        yield job_queries.FORGET_JOB_KEYS, (changes.forgotten_jobs,)
     if changes.enqueued:
         yield job_queries.ENQUEUE, (pool_id, json_text(changes.enqueued))
     if changes.jobs:

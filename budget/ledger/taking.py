@@ -4,7 +4,7 @@ from budget.ledger.batch import Batch, amounts
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import Collect, Take, Taken, TakenJob
-from budget.ledger.job_rows import LONGEST_TRAIL, StoredJob
+from budget.ledger.job_rows import StoredJob
 from budget.ledger.rows import DecidedCall, json_text
 from budget.ledger.wording import refusal_in_words
 from budget.providers import Tokens
@@ -45,15 +45,20 @@ def collect(batch: Batch, operation: Collect, attempted: int | None) -> Taken:
     size = 0
     state = batch.balances.batch
     for job in batch.collectable.get(operation.id, []):
-        if state is None or job.state != "queued" or len(started) >= operation.most:
+        if state is None or len(started) >= operation.most:
+            break
+        if job.state != "queued" or job.size > operation.most_bytes:
             continue
         if size + job.size > operation.most_bytes:
             break
         decision = _decide(batch, batch.terms.of_batch, state, job, job.deadline)
+        if decision.reason == "never_fits":
+            continue
         if not decision.admitted:
             break
         size += job.size
         job.batch_id = operation.batch_id
+        dequeue.depart(batch.queue(job.workload_class), job.tokens, batch.now)
         assert batch.terms.batch is not None, "or there would be no state of it"
         lease = batch.terms.batch.window + AFTER_WINDOW
         started.append(_start(batch, operation.id, job, decision, lease, of_batch=True))
@@ -75,6 +80,10 @@ def _next(batch: Batch, operation: Take) -> StoredJob | None:
     terms = batch.terms
     if terms.paused:
         return None
+    for waiting in batch.ready.values():
+        # This very batch may have cancelled or collected some.
+        while waiting and waiting[0].state != "queued":
+            waiting.pop(0)
     open_classes = [
         c
         for c, member in enumerate(terms.classes)
@@ -96,6 +105,7 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
     decision = _decide(batch, batch.terms, batch.balances.pool, job, latest)
     if decision.admitted:
         batch.ready[job.workload_class].pop(0)
+        dequeue.take(batch.terms, batch.queues, c, job.tokens, batch.now)
         started = _start(batch, operation.id, job, decision, member.max_call_time, of_batch=False)
         if queue.failures:
             # One at a time until the provider takes one again.
@@ -107,10 +117,10 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
         _end_unrun(batch, job, "expired", TOO_LATE)
         batch.balances.minute.count_expired(job.workload_class, 1)
     else:
-        until = batch.now + decision.retry_after_ms * MILLISECOND
-        dequeue.block(queue, decision.reason, until)
-        if job.steps < LONGEST_TRAIL:
-            job.note(batch.now, "refused", refusal_in_words(batch.terms, decision))
+        wait = max(dequeue.SHORTEST_WAIT, decision.retry_after_ms * MILLISECOND)
+        dequeue.block(queue, decision.reason, batch.now + wait, decision.limit)
+        job.note(batch.now, "refused", refusal_in_words(batch.terms, decision))
+        if job.entries:
             batch.change(job)
     return None
 
@@ -145,8 +155,6 @@ def _start(
     batch.balances.next_lapse = min(batch.balances.next_lapse, expires)
     row = _call(batch, job, decision, expires, of_batch)
     batch.changes.decided.append(row)
-    c = batch.terms.class_index[job.workload_class]
-    dequeue.take(batch.terms, batch.queues, c, job.tokens, batch.now)
     _count(batch, job, decision, of_batch)
     job.state, job.call_id, job.claim = "running", row.id, claim  # type: ignore[assignment]
     job.attempts += 1
@@ -164,7 +172,7 @@ def _count(batch: Batch, job: StoredJob, decision: Decision, of_batch: bool) -> 
     if of_batch:
         decision.drawn = None
     batch.balances.minute.count_taken(
-        job.workload_class, decision, job.tokens, charged, again=job.attempts > 0
+        job.workload_class, decision, job.tokens, charged, again=job.call_id is not None
     )
 
 

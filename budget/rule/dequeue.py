@@ -5,13 +5,15 @@ dropped as soon as its deadline is nearer than it takes to serve one; and once t
 has waited for more than a set part of its time, the newest are served first: some answers
 in time instead of all of them late.
 
-- Strictest tier first. Within a tier the class with the least tokens per weight so far; one
-  that was idle starts level with the least of those at work, so it saves nothing up.
+- Strictest tier first. Within a tier the class with the least tokens per weight so far. Who
+  doesn't compete saves nothing up: a class that was idle starts level with the least of those
+  that wait, and one that is paused, yields or has reached its ceiling is kept level.
 - Within a class by deadline, or newest first while it is deep. The switch goes on at a part
   of the oldest job's time, and off at half that part, so that it doesn't flutter.
 - The first of a class that the rule refuses waits for its moment, and its class with it.
   Others may go on, but only `MOST_OVERTAKES` of them: then no job of its own or a looser tier
-  is taken before it, or small ones would keep a large one out for ever.
+  is taken before it, or small ones would keep a large one out for ever. Of two such in a tier
+  the stricter goes first. Only what is short of the pool's capacity is waited for.
 
 Moments and spans are microseconds.
 """
@@ -31,6 +33,8 @@ GRACE = 10 * SECOND
 """How long after its moment others wait for a refused job."""
 MARGIN_OF_DEADLINE = 0.5
 """The learned service time counts for no more than this part of a class's deadline."""
+SHORTEST_WAIT = 20_000
+"""How soon a refused class is asked again at the earliest, lest asking be all that is done."""
 RATE_SPAN = 60 * SECOND
 """The span over which the rate of a queue is averaged."""
 SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
@@ -44,14 +48,22 @@ class Rate(msgspec.Struct, array_like=True):
 
     value: float = 0.0
     at: int = 0
+    since: int = 0
+    """Since when it counts: what was not yet to be seen is not taken for nothing."""
 
     def count(self, now: int, events: int = 1) -> None:
         """Count events at a moment not before the last."""
-        self.value = self.now(now) + events * SECOND / RATE_SPAN
+        if now - self.at > RATE_SPAN:
+            self.value, self.since = 0.0, now
+        self.value = self._left(now) + events * SECOND / RATE_SPAN
         self.at = now
 
     def now(self, now: int) -> float:
         """The rate at a moment."""
+        seen = max(now - self.since, SECOND)
+        return self._left(now) / (1 - exp(-seen / RATE_SPAN))
+
+    def _left(self, now: int) -> float:
         return self.value * exp(-max(0, now - self.at) / RATE_SPAN)
 
 
@@ -73,10 +85,14 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     overtaken: int = 0
     """Jobs taken past the one that waits for capacity."""
     waits_for_capacity: bool = False
+    waits_for_end: bool = False
+    """Whether it waits for a gauge, which calls free as they end."""
     ready_at: int = 0
     """When the first of its jobs is ready, if none is now; 0 if one may be."""
     failures: int = 0
-    """Attempts in a row that the provider sent away."""
+    """Times in a row that the provider sent attempts away."""
+    failed_at: int = 0
+    """When it last did; how attempts end that began before tells nothing new."""
     service: Quantile = msgspec.field(default_factory=lambda: Quantile(0.95))
     """Seconds from taking to finishing a job, 95th percentile."""
     taken: Rate = msgspec.field(default_factory=Rate)
@@ -95,12 +111,18 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.tokens = max(0, self.tokens - tokens) if self.depth else 0
         if not self.depth:
             self.oldest = self.ready_at = 0
+            self.newest_first = False
             self.unblock()
 
     def unblock(self) -> None:
         """Nobody of the class waits for its moment any more."""
         self.blocked_until = self.overtaken = 0
-        self.waits_for_capacity = False
+        self.waits_for_capacity = self.waits_for_end = False
+
+    def reconsider(self, now: int) -> None:
+        """Ask again: what its first job waits for may have come earlier than was foreseen."""
+        if not self.failures:
+            self.blocked_until = min(self.blocked_until, now)
 
 
 def service_margin(member: ClassTerms, queue: Queue) -> int:
@@ -127,7 +149,7 @@ def next_class(
 
     `barred` are the classes whose refused job has been overtaken often enough.
     """
-    allowed = [c for c in ready if not any(_waits_for(terms, c, owner) for owner in barred)]
+    allowed = [c for c in ready if not _owners_ahead(terms, c, barred)]
     if not allowed:
         return None
     strictest = terms.classes[min(allowed)].tier
@@ -152,36 +174,62 @@ def barred(terms: PoolTerms, queues: Mapping[str, Queue], now: int) -> list[int]
 
 
 def take(terms: PoolTerms, queues: Mapping[str, Queue], c: int, tokens: int, now: int) -> None:
-    """Note that a job of class c was taken, past whoever waits for capacity."""
+    """Note that a job of class c was taken, past whoever waits."""
     member = terms.classes[c]
     queue = queues[member.slug]
+    start = queue.served
     queue.served += tokens / member.weight
-    queue.taken.count(now)
-    queue.leave(1, tokens)
-    queue.running += 1
+    depart(queue, tokens, now)
     queue.unblock()
     for owner, other in enumerate(terms.classes):
         waiting = queues.get(other.slug)
-        if waiting is not None and waiting.waits_for_capacity and _waits_for(terms, c, owner):
+        if waiting is None or not _waits_for(terms, c, owner):
+            continue
+        if waiting.waits_for_capacity:
             waiting.overtaken += 1
+        elif other.tier == member.tier and (other.paused or waiting.blocked_until > now):
+            waiting.served = max(waiting.served, start)
 
 
-def block(queue: Queue, reason: Reason | None, moment: int) -> None:
-    """Note that the first job of a class has to wait until a moment."""
+def depart(queue: Queue, tokens: int, now: int) -> None:
+    """Note that a job of a queue starts, on whichever allowance."""
+    queue.taken.count(now)
+    queue.leave(1, tokens)
+    queue.running += 1
+
+
+def block(queue: Queue, reason: Reason | None, moment: int, limit: str | None = None) -> None:
+    """Note that the first job of a class has to wait until a moment, because of a limit or not."""
     queue.blocked_until = moment
     queue.waits_for_capacity = reason in SHORT_OF_CAPACITY
+    queue.waits_for_end = limit is not None and limit.endswith("/gauge")
 
 
 def catch_up(terms: PoolTerms, queues: Mapping[str, Queue], slug: str) -> None:
-    """Start a class that was idle level with its peers at work, before it is enqueued."""
+    """Level a class that had no jobs waiting with its peers, before one is enqueued.
+
+    With the least of those that have; without any, with the most that any peer was served,
+    so that none of them comes back to pay off what it was served alone.
+    """
     tier = terms.classes[terms.class_index[slug]].tier
     peers = [
-        queues[member.slug].served
+        queues[member.slug]
         for member in terms.classes
-        if member.tier == tier and member.slug != slug and _at_work(queues.get(member.slug))
+        if member.tier == tier and member.slug != slug and member.slug in queues
     ]
-    if peers:
-        queues[slug].served = max(queues[slug].served, min(peers))
+    waiting = [peer.served for peer in peers if peer.depth]
+    level = min(waiting) if waiting else max([peer.served for peer in peers], default=0.0)
+    queues[slug].served = max(queues[slug].served, level)
+
+
+def adrift(terms: PoolTerms, queues: Mapping[str, Queue]) -> list[str]:
+    """Classes whose jobs nobody takes any more, since they are gone or interactive now."""
+    return [
+        slug
+        for slug, queue in queues.items()
+        if queue.depth
+        and ((c := terms.class_index.get(slug)) is None or terms.classes[c].tier == "interactive")
+    ]
 
 
 def expected_wait(queue: Queue, now: int) -> float | None:
@@ -206,7 +254,7 @@ def fullness(member: ClassTerms, queue: Queue) -> float:
 
 
 def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> str:
-    """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come to late.
+    """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come too late.
 
     Red from 90 % of a bound, or when the wait to expect exceeds the class's deadline, or
     while nothing is taken in or out because somebody paused or drains it. Amber from half
@@ -225,27 +273,33 @@ def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> st
 def due(
     terms: PoolTerms, queues: Mapping[str, Queue], tiers: Iterable[Tier], now: int
 ) -> int | None:
-    """When there may next be a job to take in these tiers: now, later, or None for none."""
+    """When there may next be a job to take in these tiers: now, later, or None for none.
+
+    Jobs that nobody takes any more are due to be dropped.
+    """
     if terms.paused:
         return None
-    moments = []
+    moments = [max(now, queues[slug].ready_at) for slug in adrift(terms, queues)]
     wanted = frozenset(tiers)
     stopped = barred(terms, queues, now)
     for c, member in enumerate(terms.classes):
         queue = queues.get(member.slug)
         if queue is None or member.tier not in wanted or member.paused or not queue.depth:
             continue
-        others = [
-            queues[terms.classes[owner].slug].blocked_until
-            for owner in stopped
-            if _waits_for(terms, c, owner)
+        # Once such a job is taken it is asked anew; this is for those that nobody comes for.
+        given_up = [
+            queues[terms.classes[owner].slug].blocked_until + GRACE + 1
+            for owner in _owners_ahead(terms, c, stopped)
         ]
-        moments.append(max([now, queue.blocked_until, queue.ready_at, *others]))
+        moments.append(max([now, queue.blocked_until, queue.ready_at, *given_up]))
     return min(moments, default=None)
 
 
-def _at_work(queue: Queue | None) -> bool:
-    return queue is not None and bool(queue.depth or queue.running)
+def _owners_ahead(terms: PoolTerms, c: int, barred: Sequence[int]) -> list[int]:
+    """Whose refused jobs are to be taken before any of class c."""
+    if c in barred:
+        return [owner for owner in barred if owner < c]
+    return [owner for owner in barred if _waits_for(terms, c, owner)]
 
 
 def _waits_for(terms: PoolTerms, c: int, owner: int) -> bool:
