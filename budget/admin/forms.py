@@ -156,6 +156,12 @@ class PolicyFormSet(BaseInlineFormSet):
             return
         self._check_policy()
 
+    def get_unique_error_message(self, unique_check: Sequence[str]) -> str:
+        """Name the fields as the page does."""
+        model: Any = self.model
+        labels = [str(model._meta.get_field(name).verbose_name) for name in unique_check]
+        return super().get_unique_error_message(labels)
+
     def _check_policy(self) -> None:
         reservations = self._rows("reservations")
         owners = {}

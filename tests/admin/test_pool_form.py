@@ -65,6 +65,20 @@ def test_a_batch_limit_too_small_for_a_bulk_class_is_refused(editor: Client, cla
     assert "batch endpoint's total_tokens/gauge the largest possible call of nightly" in error
 
 
+def test_a_limit_stands_once_for_calls_and_once_for_the_batch_endpoint(
+    editor: Client, claims: Pool
+) -> None:
+    Pool.objects.update(batch=True)
+    Limit.objects.create(pool=claims, unit="requests", algorithm="gauge", amount=9, of_batch=True)
+    fields = opened(editor, pool_url(claims)) | {"reason": "try"}
+    assert editor.post(pool_url(claims), fields).status_code == 302
+    (of_batch,) = [name for name in fields if name.endswith("-of_batch")]
+    answer = editor.post(pool_url(claims), {k: v for k, v in fields.items() if k != of_batch})
+    page = answer.content.decode()
+    assert "duplicate data for batch endpoint, unit and algorithm" in page
+    assert Limit.objects.filter(of_batch=True).count() == 1
+
+
 def test_a_fault_of_the_endpoint_is_told_once(editor: Client, claims: Pool) -> None:
     Pool.objects.update(batch=True, provider="azure")
     fields = opened(editor, pool_url(claims))
