@@ -1,5 +1,5 @@
-"""The admin: policy with its live figures and history, calls, usage, keys."""
+"""The admin: policy with its live figures and history, calls, jobs, usage, keys."""
 
-from budget.admin import call, key, policy_history, pool, usage, workload
+from budget.admin import call, job, job_batch, key, policy_history, pool, usage, workload
 
-__all__ = ["call", "key", "policy_history", "pool", "usage", "workload"]
+__all__ = ["call", "job", "job_batch", "key", "policy_history", "pool", "usage", "workload"]

@@ -1,15 +1,13 @@
 """Calls: every decision with its arithmetic, and what became of it."""
 
 from typing import Any, ClassVar, NamedTuple
-from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin, ReasonFilter
-from budget.models import Call, Pool
+from budget.models import Call
 from budget.rule.decision import TOLERANCE, Standing
 
 
@@ -47,20 +45,6 @@ class CallAdmin(ReadOnlyAdmin):
     search_fields = ["source"]
     search_help_text = "Part of the source, or a whole call id."
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Call]:
-        """With the pool's slug."""
-        slug = Pool.objects.filter(pk=OuterRef("pool_id")).values("slug")
-        return super().get_queryset(request).annotate(pool_slug=Subquery(slug))
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Call], search_term: str
-    ) -> tuple[QuerySet[Call], bool]:
-        """By id if it is one."""
-        try:
-            return queryset.filter(pk=UUID(search_term)), False
-        except ValueError:
-            return super().get_search_results(request, queryset, search_term.replace("\0", ""))
-
     def changeform_view(
         self,
         request: HttpRequest,
@@ -79,11 +63,6 @@ class CallAdmin(ReadOnlyAdmin):
     def offered(self, call: Call) -> str:
         """To the second."""
         return f"{call.offered_at:%Y-%m-%d %H:%M:%S}"
-
-    @admin.display(description="pool")
-    def pool(self, call: Any) -> str:
-        """Its slug, or its number when the pool is gone."""
-        return call.pool_slug or f"#{call.pool_id}"
 
     @admin.display(description="decision")
     def decision(self, call: Call) -> str:

@@ -1,9 +1,10 @@
-"""Filters and permissions of tables that only the ledger writes."""
+"""What tables that only the ledger writes share: permissions, search, filters."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 
 from budget.models import Pool, WorkloadClass
@@ -11,7 +12,7 @@ from budget.rule.decision import REASONS
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows to look at."""
+    """Rows to look at; each belongs to a pool."""
 
     actions = None
     change_form_template = "budget/admin/record.html"
@@ -20,6 +21,25 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     class Media:
         css = {"all": ["budget/admin.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the pool's slug."""
+        slug = Pool.objects.filter(pk=OuterRef("pool_id")).values("slug")
+        return super().get_queryset(request).annotate(pool_slug=Subquery(slug))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By id if it is one."""
+        try:
+            return queryset.filter(pk=UUID(search_term)), False
+        except ValueError:
+            return super().get_search_results(request, queryset, search_term.replace("\0", ""))
+
+    @admin.display(description="pool")
+    def pool(self, row: Any) -> str:
+        """Its slug, or its number when the pool is gone."""
+        return row.pool_slug or f"#{row.pool_id}"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Only the ledger adds."""

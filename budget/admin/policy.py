@@ -1,7 +1,7 @@
 """What pool and class pages share: fixed slugs, edits that don't overwrite another, switches."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -14,32 +14,27 @@ from django.urls import URLPattern, path, reverse
 from budget.admin.audit import ReasonForm, audit
 from budget.admin.reasoned import ReasonedAdmin
 from budget.policy.history import fingerprint
+from budget.policy.switches import UNCHANGED, Switch
+
+READ_AS = {name: f"{name}_in_words" for name in ("paused", "draining", "batch")}
 
 
-class Switch(NamedTuple):
-    """Something an on-call engineer turns in one step."""
+def _in_words(field: str, label: str) -> Any:
+    @admin.display(description=label)
+    def words(self: "PolicyAdmin", row: Any) -> str:
+        return "yes" if getattr(row, field) else "no"
 
-    label: str
-    field: str
-    value: Any
-    effect: str
-    done: str
-
-
-PAUSING = {
-    "pause": Switch("Pause", "paused", True, "Every call is shed until it is resumed.", "Paused"),
-    "resume": Switch(
-        "Resume", "paused", False, "Calls are decided by the policy again.", "Resumed"
-    ),
-}
-READ_AS = {"paused": "paused_in_words"}
+    return words
 
 
 class PolicyAdmin(ReasonedAdmin):
     """An admin of rows that pools or classes consist of."""
 
-    switches: Mapping[str, Switch] = PAUSING
+    switches: Mapping[str, Switch]
     show_full_result_count = False
+    paused_in_words = _in_words("paused", "paused")
+    draining_in_words = _in_words("draining", "draining")
+    batch_in_words = _in_words("batch", "batch endpoint")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Slugs are fixed once created."""
@@ -93,14 +88,12 @@ class PolicyAdmin(ReasonedAdmin):
         return render(request, "budget/admin/switch.html", context)
 
     def _turn(self, request: HttpRequest, switch: Switch, rows: QuerySet[Any]) -> None:
-        others = rows.exclude(**{switch.field: switch.value})
-        names = ", ".join(str(row) for row in others)
-        if not names:
-            self.message_user(request, "Nothing was changed: it was so already.", messages.INFO)
-            return
         with audit(request):
-            others.update(**{switch.field: switch.value})
-        self.message_user(request, f"{switch.done}: {names}. {switch.effect}")
+            done = switch.turn(rows)
+        if done:
+            self.message_user(request, done)
+        else:
+            self.message_user(request, UNCHANGED, messages.INFO)
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Say so if nothing was changed."""
@@ -125,11 +118,6 @@ class PolicyAdmin(ReasonedAdmin):
             for title, options in fieldsets
         ]
 
-    @admin.display(description="paused")
-    def paused_in_words(self, row: Any) -> str:
-        """Yes or no."""
-        return "yes" if row.paused else "no"
-
     def _chosen(self, request: HttpRequest) -> QuerySet[Any]:
         ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal()]
         rows = self.get_queryset(request).filter(pk__in=ids[:1000])
@@ -149,7 +137,7 @@ class PolicyAdmin(ReasonedAdmin):
         return [
             (switch.label, f"{reverse(base, args=[verb])}?ids={row.pk}")
             for verb, switch in self.switches.items()
-            if getattr(row, switch.field) != switch.value
+            if switch.suits(row)
         ]
 
 

@@ -1,6 +1,5 @@
 """Pools with their limits and reservations."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -9,27 +8,16 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
-from budget.admin.policy import PAUSING, PolicyAdmin, Switch
+from budget.admin.policy import PolicyAdmin
+from budget.admin.queues import queues_on
 from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings
 from budget.models import Limit, PolicyVersion, Pool, Reservation
-from budget.models.choices import Mode
 from budget.policy.history import Scope, scope_of_pool
+from budget.policy.switches import POOL_SWITCHES
 from budget.policy.words import RESERVATION, written
 
 SHARE = RESERVATION["share_percent"]
-MODES = {
-    "observe": Switch(
-        "Observe",
-        "mode",
-        Mode.OBSERVE,
-        "Every call is admitted; what would have been shed is recorded.",
-        "Observing",
-    ),
-    "enforce": Switch(
-        "Enforce", "mode", Mode.ENFORCE, "Calls that don't fit are shed.", "Enforcing"
-    ),
-}
 
 
 class PolicyInline(admin.TabularInline):
@@ -49,7 +37,22 @@ class LimitInline(PolicyInline):
     """The pool's ceilings."""
 
     model = Limit
-    fields = ["unit", "algorithm", "amount", "per_seconds", "burst_percent"]
+    fields = ["unit", "algorithm", "amount", "per_seconds", "burst_percent", "of_batch"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """To those who may only look, a limit of calls is no red cross."""
+        if self.has_change_permission(request, obj):
+            return self.fields
+        return [*self.fields[:-1], "of_batch_in_words"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """What is only shown."""
+        return ["of_batch_in_words"]
+
+    @admin.display(description="batch endpoint")
+    def of_batch_in_words(self, limit: Limit) -> str:
+        """Yes or no."""
+        return "yes" if limit.of_batch else "no"
 
 
 class ReservationInline(PolicyInline):
@@ -74,16 +77,29 @@ class PoolAdmin(PolicyAdmin):
 
     form = PoolForm
     inlines = [LimitInline, ReservationInline]
-    switches: Mapping[str, Switch] = PAUSING | MODES
+    switches = POOL_SWITCHES
     list_display = ["slug", "provider", "state", "limits_in_words", "shares_in_words"]
     list_filter = ["provider", "mode", "paused"]
     search_fields = ["slug"]
     fieldsets = [
-        (None, {"fields": ["slug", "provider", "untagged_class", "mode", "paused"]}),
+        (None, {"fields": ["slug", "provider", "untagged_class", "mode", "paused", "base_url"]}),
         (
             "Strategy by tier",
             {
                 "fields": ["interactive_strategy", "near_line_strategy", "bulk_strategy"],
+                "classes": ["collapse"],
+            },
+        ),
+        (
+            "Batch endpoint",
+            {
+                "fields": [
+                    "batch",
+                    "batch_max_requests",
+                    "batch_max_bytes",
+                    "batch_collect_seconds",
+                    "batch_window_hours",
+                ],
                 "classes": ["collapse"],
             },
         ),
@@ -130,6 +146,7 @@ class PoolAdmin(PolicyAdmin):
                 "stored": stored,
                 "policy_version": version and version.version,
                 "standings": standings(stored),
+                "queues": queues_on(stored),
                 "usages": usages,
                 "observed": observed([stored], usages),
                 "switch_links": self.switch_links(stored),
@@ -166,5 +183,7 @@ def without_links(field: Any) -> Any:
 def _limit_in_words(limit: Limit) -> str:
     amount = f"{limit.amount:,} {limit.get_unit_display()}"
     if limit.algorithm == "gauge":
-        return f"{amount} at once"
-    return f"{amount} / {limit.per_seconds} s"
+        amount = f"{amount} at once"
+    else:
+        amount = f"{amount} / {limit.per_seconds} s"
+    return f"batch: {amount}" if limit.of_batch else amount

@@ -1,14 +1,11 @@
 """Usage by minute."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.contrib import admin
-from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest
 
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin
-from budget.models import Pool, UsageMinute
+from budget.models import UsageMinute
 
 COLUMNS = (
     "minute_utc",
@@ -33,20 +30,10 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
     list_filter = [PoolFilter, ClassFilter]
     date_hierarchy = "minute"
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[UsageMinute]:
-        """With the pool's slug."""
-        slug = Pool.objects.filter(pk=OuterRef("pool_id")).values("slug")
-        return super().get_queryset(request).annotate(pool_slug=Subquery(slug))
-
     @admin.display(description="minute (UTC)", ordering="minute")
     def minute_utc(self, row: UsageMinute) -> str:
         """When it began."""
         return f"{row.minute:%Y-%m-%d %H:%M}"
-
-    @admin.display(description="pool")
-    def pool(self, row: Any) -> str:
-        """Its slug, or its number when the pool is gone."""
-        return row.pool_slug or f"#{row.pool_id}"
 
     @admin.display(description="admitted")
     def calls(self, row: UsageMinute) -> str:

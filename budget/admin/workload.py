@@ -9,10 +9,12 @@ from django.utils.html import format_html
 
 from budget.admin.forms import WorkloadClassForm
 from budget.admin.policy import PolicyAdmin
+from budget.admin.queues import queues_of
 from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings_of
 from budget.models import Pool, WorkloadClass
 from budget.policy.history import Scope, scope_of_class
+from budget.policy.switches import CLASS_SWITCHES
 from budget.policy.words import RESERVATION, written
 
 SHARE = RESERVATION["share_percent"]
@@ -23,11 +25,12 @@ class WorkloadClassAdmin(PolicyAdmin):
     """Classes, strictest first."""
 
     form = WorkloadClassForm
+    switches = CLASS_SWITCHES
     list_display = ["slug", "tier", "deadline", "largest_call", "state", "shares"]
-    list_filter = ["tier", "paused"]
+    list_filter = ["tier", "paused", "draining"]
     search_fields = ["slug"]
     fieldsets = [
-        (None, {"fields": ["slug", "tier", "deadline_seconds", "paused"]}),
+        (None, {"fields": ["slug", "tier", "deadline_seconds", "paused", "draining"]}),
         ("Calls", {"fields": ["max_call_seconds", "max_call_tokens", "when_unavailable"]}),
         ("Jobs", {"fields": ["queue_limit", "queue_tokens", "max_attempts"]}),
     ]
@@ -52,11 +55,18 @@ class WorkloadClassAdmin(PolicyAdmin):
             context |= {
                 "stored": stored,
                 "standings_of": standings_of(stored.slug),
+                "queues": queues_of(stored, pools),
                 "usages": usages,
                 "observed": observed(pools, usages),
                 "switch_links": self.switch_links(stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def switch_links(self, row: WorkloadClass) -> list[tuple[str, str]]:
+        """An interactive class has no queue to drain."""
+        drain = CLASS_SWITCHES["drain"].label
+        links = super().switch_links(row)
+        return [link for link in links if row.tier != "interactive" or link[0] != drain]
 
     @admin.display(description="deadline", ordering="deadline_seconds")
     def deadline(self, row: WorkloadClass) -> str:
@@ -70,8 +80,8 @@ class WorkloadClassAdmin(PolicyAdmin):
 
     @admin.display(description="state")
     def state(self, row: WorkloadClass) -> str:
-        """Open or paused."""
-        word = "paused" if row.paused else "open"
+        """Open, paused or draining."""
+        word = "paused" if row.paused else "draining" if row.draining else "open"
         return format_html('<span class="budget-badge budget-{}">{}</span>', word, word)
 
     @admin.display(description="shares")

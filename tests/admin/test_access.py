@@ -15,6 +15,8 @@ LISTS = [
     "pool_changelist",
     "workloadclass_changelist",
     "call_changelist",
+    "job_changelist",
+    "jobbatch_changelist",
     "usageminute_changelist",
     "policyhistory_changelist",
 ]
@@ -67,7 +69,10 @@ def edits(pool: Pool) -> list[str]:
         class_url("nightly"),
         url("workloadclass_add"),
         url("workloadclass_delete", nightly.pk),
-        url("workloadclass_switch", "pause") + f"?ids={nightly.pk}",
+        *[
+            url("workloadclass_switch", verb) + f"?ids={nightly.pk}"
+            for verb in ("pause", "drain", "resume")
+        ],
         url("policyhistory_revert", limit.transaction, micros(limit.pgh_created_at)),
     ]
 
@@ -103,6 +108,6 @@ def test_nothing_is_changed_from_another_site(root: Client, claims: Pool) -> Non
     assert ApiKey.objects.get() == key
 
 
-@pytest.mark.parametrize("page", ["call_add", "usageminute_add"])
+@pytest.mark.parametrize("page", ["call_add", "job_add", "jobbatch_add", "usageminute_add"])
 def test_nobody_writes_records(root: Client, page: str) -> None:
     assert root.get(url(page)).status_code == 403

@@ -1,6 +1,9 @@
 """What callers and editors write is text on every page, never markup."""
 
+import json
+from datetime import UTC, datetime
 from html import escape
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -8,8 +11,9 @@ from django.test import Client
 
 from budget import services
 from budget.ledger.operations import AdmissionRequest
-from budget.models import ApiKey, Limit, Pool, WorkloadClass
+from budget.models import ApiKey, JobBatch, Limit, Pool, WorkloadClass
 from tests.admin.conftest import class_url, opened, pool_url, url
+from tests.jobs.queueing import enqueue, finish, take_one
 
 pytestmark = pytest.mark.usefixtures("committed")
 
@@ -41,6 +45,39 @@ def test_source_and_tags_of_a_call(viewer: Client, claims: Pool) -> None:
     assert_shown_as_text(viewer, url("call_changelist"), MARKUP)
     assert_shown_as_text(viewer, url("call_change", call.id), MARKUP, QUOTES, "<b>")
     assert_shown_as_text(viewer, url("call_changelist") + f"?q={MARKUP}", MARKUP)
+
+
+def test_arguments_results_errors_and_tags_of_a_job(editor: Client, claims: Pool) -> None:
+    fields = {"source": MARKUP, "tags": {"claim": QUOTES, "<b>": MARKUP}, "args": {MARKUP: QUOTES}}
+    job_id = enqueue(**fields).id
+    finish(take_one(), result=json.dumps([MARKUP]), error=MARKUP)
+    ending = {"ending": "failed", "outcome": "failed", "final": True}
+    failed = enqueue(**fields).id
+    finish(take_one(), error=MARKUP, **ending)
+    assert_shown_as_text(editor, url("job_changelist"), MARKUP)
+    assert_shown_as_text(editor, url("job_change", job_id), MARKUP, "<b>")
+    assert_shown_as_text(editor, url("job_change", failed), MARKUP, "<b>")
+    waits = enqueue(**fields).id
+    cancel = f"{url('job_cancel')}?ids={waits}"
+    assert_shown_as_text(editor, cancel)
+    editor.post(cancel, {"reason": MARKUP})
+    assert_shown_as_text(editor, url("job_change", waits), MARKUP)
+    assert_shown_as_text(editor, url("job_history", waits), MARKUP)
+
+
+def test_a_batch_of_a_providers_words(viewer: Client, claims: Pool) -> None:
+    now = datetime.now(UTC)
+    batch = JobBatch.objects.create(
+        id=uuid4(),
+        pool_id=claims.pk,
+        model=MARKUP,
+        provider_id=QUOTES,
+        error=MARKUP,
+        created_at=now,
+        next_look_at=now,
+    )
+    assert_shown_as_text(viewer, url("jobbatch_changelist"), MARKUP, QUOTES)
+    assert_shown_as_text(viewer, url("jobbatch_change", batch.pk), MARKUP, QUOTES)
 
 
 def test_reasons_and_authors(editor: Client, root: Client, claims: Pool) -> None:

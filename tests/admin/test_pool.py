@@ -299,11 +299,11 @@ def test_a_viewer_reads_paused_in_words(viewer: Client, claims: Pool) -> None:
 def test_deleting_a_pool_names_the_keys_that_lose_a_right_to_who_may_see_keys(
     editor: Client, root: Client, claims: Pool
 ) -> None:
-    key, _ = ApiKey.objects.create_key(name="batch", all_pools=False)
+    key, _ = ApiKey.objects.create_key(name="reports", all_pools=False)
     key.pools.add(claims)
     page = root.get(url("pool_delete", claims.pk)).content.decode()
-    assert "Right of an API key: batch to claims" in page
+    assert "Right of an API key: reports to claims" in page
     assert "ApiKey_pools object" not in page
     page = editor.get(url("pool_delete", claims.pk)).content.decode()
-    assert "batch" not in page
+    assert "reports" not in page
     assert "Rights of API keys: 1" in page

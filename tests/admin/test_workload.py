@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from budget.models import Pool, WorkloadClass
+from budget.policy import rows
 from tests.admin.conftest import class_url, opened, url
 
 pytestmark = pytest.mark.django_db
@@ -73,3 +74,50 @@ def test_a_taken_slug_is_the_only_thing_wrong(editor: Client, claims: Pool) -> N
     fields = opened(editor, class_url("adjuster")) | {"slug": "adjuster", "reason": "twice"}
     answer = editor.post(url("workloadclass_add"), fields)
     assert list(answer.context["adminform"].form.errors) == ["slug"]
+
+
+def switched(slug: str) -> tuple[bool, bool]:
+    row = WorkloadClass.objects.get(slug=slug)
+    return row.paused, row.draining
+
+
+def switch_url(verb: str, slug: str) -> str:
+    return url("workloadclass_switch", verb) + f"?ids={WorkloadClass.objects.get(slug=slug).pk}"
+
+
+def test_a_class_is_drained_and_resumed_with_reasons(editor: Client, claims: Pool) -> None:
+    page = editor.post(switch_url("drain", "nightly"), {"reason": "upgrade"}, follow=True)
+    assert switched("nightly") == (False, True)
+    assert "Draining: nightly. It takes no new jobs" in page.content.decode()
+    assert ">draining</span>" in page.content.decode()
+    event = rows.WORKLOAD_CLASS.events.objects.latest("pgh_id")
+    assert (event.pgh_context["username"], event.pgh_context["reason"]) == ("ada", "upgrade")
+
+
+def test_resuming_ends_pause_and_drain_in_one_change(editor: Client, claims: Pool) -> None:
+    WorkloadClass.objects.filter(slug="nightly").update(paused=True, draining=True)
+    before = rows.WORKLOAD_CLASS.events.objects.count()
+    editor.post(switch_url("resume", "nightly"), {"reason": "over"})
+    assert switched("nightly") == (False, False)
+    assert rows.WORKLOAD_CLASS.events.objects.count() == before + 1
+
+
+def test_only_switches_that_change_something_are_offered(editor: Client, claims: Pool) -> None:
+    def labels(slug: str) -> list[str]:
+        return [label for label, _ in editor.get(class_url(slug)).context["switch_links"]]
+
+    assert labels("nightly") == ["Pause", "Drain"]
+    assert labels("adjuster") == ["Pause"], "an interactive class has no queue"
+    WorkloadClass.objects.filter(slug="nightly").update(draining=True)
+    assert labels("nightly") == ["Pause", "Resume"]
+
+
+def test_an_interactive_class_shows_no_queue(viewer: Client, claims: Pool) -> None:
+    assert "Jobs that wait now" not in viewer.get(class_url("adjuster")).content.decode()
+    assert "Jobs that wait now" in viewer.get(class_url("nightly")).content.decode()
+
+
+def test_a_viewer_reads_switches_in_words(viewer: Client, claims: Pool) -> None:
+    page = viewer.get(class_url("nightly")).content.decode()
+    assert page.count('<div class="readonly">no</div>') == 2
+    assert "icon-no" not in page
