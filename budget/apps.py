@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.core.checks import Tags, register
 from django.db.models.signals import post_migrate
+from django.utils.module_loading import autodiscover_modules
 
 from budget import checks
 
 
 class BudgetConfig(AppConfig):
-    """Registers models, checks and signals of the app."""
+    """Registers models, checks, tasks and signals of the app."""
 
     name = "budget"
     verbose_name = "Token budget"
@@ -25,12 +26,27 @@ class BudgetConfig(AppConfig):
         post_migrate.connect(_create_groups, sender=self, dispatch_uid="budget.create_groups")
 
     def ready(self) -> None:
-        """The database is checked before every use."""
+        """The database is checked before every use, tasks are known, and jobs find workers."""
         register(checks.engine)
         register(checks.version, Tags.database)
+        register(checks.clusters)
+        autodiscover_modules("tasks")
+        if apps.is_installed("django_q"):
+            _connect_workers()
 
 
 def _create_groups(**options: Any) -> None:
     from budget.policy.groups import create_groups  # models, once apps are ready
 
     create_groups(**options)
+
+
+def _connect_workers() -> None:
+    from django_q.signals import post_spawn  # models, once apps are ready
+
+    from budget.jobs.doorbell import ring
+    from budget.jobs.sweeper import start_sweeper
+    from budget.signals import enqueued
+
+    enqueued.connect(ring, dispatch_uid="budget.ring")
+    post_spawn.connect(start_sweeper, dispatch_uid="budget.start_sweeper")

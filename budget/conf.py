@@ -32,6 +32,21 @@ def client_address_key() -> str:
     return _setting("CLIENT_ADDRESS_KEY", "REMOTE_ADDR")
 
 
+def clusters() -> dict[str, tuple[str, ...]]:
+    """By name of a django-q cluster: the tiers whose jobs its workers run.
+
+    A cluster for each tier keeps bulk jobs off near-line's workers; one may have both.
+    Default: `{"near_line": ("near_line",), "bulk": ("bulk",)}`.
+    """
+    named = _setting("CLUSTERS", {"near_line": ("near_line",), "bulk": ("bulk",)})
+    return {name: tuple(tiers) for name, tiers in named.items()}
+
+
+def job_threads() -> int:
+    """How many jobs one worker process runs at once. Default: 8."""
+    return _setting("JOB_THREADS", 8)
+
+
 def key_cache_seconds() -> float:
     """How long a checked API key is trusted without looking again, in seconds.
 
@@ -73,6 +88,11 @@ def max_job_bytes() -> int:
     return _setting("MAX_JOB_BYTES", 262_144)
 
 
+def max_result_bytes() -> int:
+    """The largest result of a job, as JSON, in bytes. Default: 1 MiB."""
+    return _setting("MAX_RESULT_BYTES", 1_048_576)
+
+
 def newest_first_after() -> float:
     """From which part of its deadline on a queue's oldest job makes it serve the newest first.
 
@@ -97,3 +117,8 @@ def provider_keys() -> dict[str, str]:
     `ANTHROPIC_API_KEY`. Default: none.
     """
     return _setting("PROVIDER_KEYS", {})
+
+
+def ticket_seconds() -> float:
+    """For how long one ticket starts jobs, before it makes way for the next. Default: 5."""
+    return _setting("TICKET_SECONDS", 5.0)

@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "pgtrigger",
     "csp",
     "django_prometheus",
+    "django_q",
     "budget",
     "claims_demo",
 ]
@@ -121,6 +122,27 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+
+# Which job a ticket runs is decided as it runs, so none is worth keeping, and a lost or
+# doubled one does no harm. See docs/jobs.md.
+Q_CLUSTER = {
+    "name": "budget",
+    "orm": "default",
+    "workers": 2,
+    "queue_limit": 2,
+    "bulk": 1,
+    "poll": 0.2,
+    "timeout": 60,
+    "retry": 240,
+    "max_attempts": 1,
+    "ack_failures": True,
+    "save_limit": -1,
+    "catch_up": False,
+    "scheduler": False,
+    "ALT_CLUSTERS": {"near_line": {}, "bulk": {}},
+}
+# So that bulk jobs never occupy the workers of near-line ones.
+BUDGET_CLUSTERS = {"near_line": ("near_line",), "bulk": ("bulk",)}
 
 PGHISTORY_APPEND_ONLY = True
 PGHISTORY_CONTEXT_FIELD = pghistory.ContextJSONField()

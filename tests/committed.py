@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.test import TransactionTestCase
+from django_q.models import OrmQ
 from pghistory.models import Event
 
 from budget.ledger.writers import stop_writers
@@ -33,7 +34,7 @@ def _delete_everything(_: TransactionTestCase) -> None:
         for model in apps.get_app_config("budget").get_models(include_auto_created=True)
         if not model._meta.proxy
     ]
-    others = [LogEntry, Session, User.groups.through, User.user_permissions.through, User]
+    others = [LogEntry, OrmQ, Session, User.groups.through, User.user_permissions.through, User]
     events = [model for model in own if issubclass(model, Event)]
     with transaction.atomic(), connection.cursor() as cursor:
         for model in events:

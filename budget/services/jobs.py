@@ -20,6 +20,7 @@ from budget.ledger.operations import (
 )
 from budget.ledger.writers import answer_of, patience
 from budget.services.asking import answer_by_slug, ask_known, submitted
+from budget.signals import enqueued
 
 
 def enqueue(
@@ -71,6 +72,7 @@ def enqueue(
     if isinstance(answer, Admission):
         raise Shed(answer)
     assert isinstance(answer, Enqueued), "the answer to an Enqueue"
+    enqueued.send_robust(enqueue, pool=pool, workload_class=workload_class)
     return answer
 
 

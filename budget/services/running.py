@@ -4,19 +4,19 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from budget.ledger.dues import due_pools
-from budget.ledger.errors import UnknownJob
+from budget.ledger.errors import UnknownJob, UnknownPool
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken
 from budget.ledger.jobs import with_work
 from budget.rule.terms import Tier
-from budget.services.asking import ask, ask_known
+from budget.services.asking import ask
 
 
-def due(tiers: Iterable[Tier]) -> dict[int, int]:
-    """By pool id: when there may next be a job of these tiers to take.
+def due(tiers: Iterable[Tier]) -> dict[int, float]:
+    """By pool id: in how many seconds there may next be a job of these tiers to take.
 
-    Moments in microseconds since the epoch, not after the present if there may be one now;
-    pools where none waits are left out. Takes no lock.
+    By the database's clock; 0 if there may be one now. Pools where none waits are left out.
+    Takes no lock.
     """
     return due_pools(tuple(tiers))
 
@@ -57,6 +57,9 @@ def finish(ending: Finish) -> Finished:
     The attempt's call is settled, whoever's the job is by now. Raises UnknownJob,
     LedgerUnavailable; after the latter the ledger goes on trying.
     """
-    finished = ask_known(ending, UnknownJob(f"There is no job {ending.id}."))
+    try:
+        finished = ask(ending)
+    except UnknownPool:
+        raise UnknownJob(f"The pool of the job {ending.id} is gone.") from None
     assert isinstance(finished, Finished), "the answer to a Finish"
     return finished

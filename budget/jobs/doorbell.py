@@ -1,0 +1,39 @@
+"""Has a ticket issued as soon as a job is enqueued, instead of within a second.
+
+At best: nothing depends on it, so it neither fails an enqueueing nor slows many down.
+"""
+
+import logging
+import time
+from functools import partial
+from typing import Any, cast
+
+from django.db import transaction
+
+from budget.jobs.tickets import issue
+from budget.models import WorkloadClass
+from budget.rule.terms import Tier
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.2
+"""How often at most a process looks for a class whether a ticket waits."""
+
+_looked: dict[str, float] = {}
+
+
+def ring(sender: Any, workload_class: str, **_: Any) -> None:
+    """Issue a ticket for the class's tier, unless this was done a moment ago.
+
+    In a transaction of the caller's a ticket would wait for its end, and break it where it
+    fails: so it is issued after that.
+    """
+    now = time.monotonic()
+    if now - _looked.get(workload_class, -LOOK_SECONDS) >= LOOK_SECONDS:
+        _looked[workload_class] = now
+        transaction.on_commit(partial(_issue_for, workload_class), robust=True)
+
+
+def _issue_for(workload_class: str) -> None:
+    tiers = WorkloadClass.objects.filter(slug=workload_class).values_list("tier", flat=True)
+    issue(cast("list[Tier]", list(tiers)))

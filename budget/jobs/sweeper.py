@@ -1,0 +1,78 @@
+"""A thread in every worker that makes lost tickets harmless."""
+
+import logging
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.db import connections
+from django_q.conf import Conf
+
+from budget import conf
+from budget.jobs.crew import crew
+from budget.jobs.queue_lock import QueueLock
+from budget.jobs.stopping import is_stopping
+from budget.jobs.tickets import UNREACHABLE, issue_if_due
+from budget.rule.terms import Tier
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 1.0
+
+
+def start_sweeper(sender: Any, **_: Any) -> None:
+    """Start this worker's, if its cluster is one of `BUDGET_CLUSTERS`; it ends with the worker."""
+    tiers = conf.clusters().get(Conf.CLUSTER_NAME)
+    if tiers:
+        sweeper = Sweeper(cast("tuple[Tier, ...]", tiers))
+        threading.Thread(target=sweeper.run, name="budget-sweeper", daemon=True).start()
+
+
+class Sweeper:
+    """Every second, more or less: issue a ticket if jobs are due, and see who was cancelled."""
+
+    def __init__(self, tiers: Sequence[Tier]) -> None:
+        self._tiers = tiers
+        self._parent = os.getppid()
+        self._lock = QueueLock.of_worker()
+        self._unreachable = False
+
+    def run(self) -> None:
+        """Sweep for as long as the worker lives, also through outages of the database."""
+        while True:
+            # Apart from each other, lest all workers look at the same moment.
+            time.sleep(SWEEP_SECONDS * random.uniform(0.75, 1.25))
+            self._end_if_useless()
+            self._lock.check()
+            try:
+                self.sweep()
+                self._unreachable = False
+            except UNREACHABLE as error:
+                connections.close_all()
+                if not self._unreachable:
+                    logger.warning("The sweeper goes on when the database answers: %s", error)
+                self._unreachable = True
+            except Exception:
+                connections.close_all()
+                logger.exception("The sweeper goes on.")
+
+    def sweep(self) -> None:
+        """Once."""
+        crew().watch()
+        if not is_stopping():
+            issue_if_due(self._tiers)
+
+    def _end_if_useless(self) -> None:
+        """End a worker that can do nothing more; a job that runs comes back after its lease."""
+        if os.getppid() != self._parent:
+            self._end("its cluster was killed")
+        if crew().stuck:
+            self._end("all its threads hang, in attempts whose lease is over")
+
+    def _end(self, reason: str) -> None:
+        logger.error("This worker ends: %s.", reason)
+        os.kill(os.getpid(), signal.SIGKILL)

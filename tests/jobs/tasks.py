@@ -1,0 +1,63 @@
+"""What the clusters of tests run. Each run leaves a line in a file, also if it is killed."""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from budget.tasks import Attempt, TryAgain, task
+
+
+def runs(record: Path) -> Counter[str]:
+    """How often each job was begun."""
+    return Counter(line.split()[0] for line in _lines(record))
+
+
+def pids(record: Path) -> set[int]:
+    """The processes that ran any."""
+    return {int(line.split()[1]) for line in _lines(record)}
+
+
+def moments(record: Path) -> list[float]:
+    """When they were begun."""
+    return [float(line.split()[2]) for line in _lines(record)]
+
+
+@task
+def work(attempt: Attempt, record: str, seconds: float = 0.0, spend: int = 500) -> dict[str, Any]:
+    """Take so long, and use so many tokens."""
+    _note(attempt, record)
+    time.sleep(seconds)
+    attempt.used(spend, 0)
+    return {"pid": os.getpid()}
+
+
+@task
+def outlast(attempt: Attempt, record: str) -> str:
+    """Go on until somebody cancels the job, or for ten seconds."""
+    _note(attempt, record)
+    return "cancelled" if attempt.cancelled.wait(10) else "never told"
+
+
+@task
+def die(attempt: Attempt, record: str) -> None:
+    """Take the worker along."""
+    _note(attempt, record)
+    os.kill(os.getpid(), 9)
+
+
+@task
+def sent_away(attempt: Attempt, record: str) -> None:
+    """Meet a provider that is busy."""
+    _note(attempt, record)
+    raise TryAgain("busy")
+
+
+def _note(attempt: Attempt, record: str) -> None:
+    with open(record, "a") as file:
+        file.write(f"{attempt.job_id} {os.getpid()} {time.time()}\n")
+
+
+def _lines(record: Path) -> list[str]:
+    return record.read_text().splitlines() if record.exists() else []

@@ -1,0 +1,109 @@
+"""Clusters, and parts of them, that are killed or stopped while they work."""
+
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from budget import services
+from budget.models import Call, WorkloadClass
+from tests.jobs.clusters import ClusterProcess, running, states, wait_for, wait_until_done
+from tests.jobs.queueing import enqueue
+from tests.jobs.tasks import pids, runs
+from tests.ledger.pools import make_classes, make_pool
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(autouse=True)
+def _pool() -> None:
+    make_classes()
+    WorkloadClass.objects.update(max_call_seconds=2, max_attempts=2)
+    make_pool()
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    return tmp_path / "record"
+
+
+def work(record: Path, count: int, seconds: float) -> None:
+    for _ in range(count):
+        enqueue(task="tests.jobs.tasks.work", args={"record": str(record), "seconds": seconds})
+
+
+def workers(cluster: ClusterProcess) -> list[psutil.Process]:
+    """The processes that run jobs, the pusher and monitor beside them included."""
+    (sentinel,) = psutil.Process(cluster.process.pid).children()
+    return sentinel.children()
+
+
+def test_a_job_that_kills_its_worker_is_tried_as_often_as_it_may(
+    tmp_path: Path, record: Path
+) -> None:
+    """The field: a worker killed in a task ran it over and over in spite of one attempt."""
+    with running(tmp_path, "near_line"):
+        deadly = enqueue(task="tests.jobs.tasks.die", args={"record": str(record)})
+        wait_for(lambda: states() == {"failed": 1})
+        assert runs(record) == {str(deadly.id): 2}
+        told = services.job(deadly.id)
+        assert told["error"] == "Attempt 2 never reported back before its lease was over."
+        assert set(Call.objects.values_list("state", flat=True)) == {"lease_expired"}
+        work(record, 1, 0)
+        wait_for(lambda: states() == {"failed": 1, "succeeded": 1})
+
+
+def test_a_worker_killed_while_it_waits_for_a_ticket_takes_none_along(
+    tmp_path: Path, record: Path
+) -> None:
+    with running(tmp_path, "near_line") as (cluster,):
+        time.sleep(0.5)
+        for process in workers(cluster)[:2]:
+            process.kill()
+        time.sleep(1)
+        work(record, 3, 0)
+        assert wait_until_done() == {"succeeded": 3}
+        assert cluster.stop() < 5
+
+
+def test_two_clusters_share_the_work_and_what_one_ran_as_it_was_killed_comes_back(
+    tmp_path: Path, record: Path
+) -> None:
+    with running(tmp_path, "near_line", "near_line") as (first, second):
+        work(record, 100, 0.5)
+        wait_for(lambda: len(pids(record)) == 4)
+        assert set(runs(record).values()) == {1}
+        first.kill()
+        assert wait_until_done() == {"succeeded": 100}
+        counts = Counter(runs(record).values())
+        assert set(counts) == {1, 2}
+        assert counts[2] <= 16, "no more than it had threads"
+        assert second.process.poll() is None
+
+
+def test_a_cluster_told_to_stop_starts_nothing_more_and_loses_nothing(
+    tmp_path: Path, record: Path
+) -> None:
+    with running(tmp_path, "near_line", BUDGET_TICKET_SECONDS=5) as (cluster,):
+        work(record, 100, 0.5)
+        wait_for(lambda: len(pids(record)) == 2)
+        os.kill(cluster.process.pid, signal.SIGTERM)
+        assert cluster.stop() < 5
+        left = states()
+        assert left["queued"] > 40
+        assert set(left) == {"queued", "succeeded"}
+        assert set(runs(record).values()) == {1}
+        assert services.queues("claims")["rescore"].running == 0
+
+
+def test_a_worker_whose_cluster_was_killed_ends_by_itself(tmp_path: Path) -> None:
+    with running(tmp_path, "near_line") as (cluster,):
+        orphans = workers(cluster)[:2]
+        (sentinel,) = psutil.Process(cluster.process.pid).children()
+        sentinel.kill()
+        assert cluster.process.wait(5) == 1
+        wait_for(lambda: not any(orphan.is_running() for orphan in orphans))
