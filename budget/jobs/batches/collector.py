@@ -7,6 +7,7 @@ cancelled meanwhile is gone without a trace.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
+from uuid import uuid4
 
 from django.db import connection, transaction
 from django.db.models import Count, Min, Sum
@@ -15,7 +16,6 @@ from django.utils import timezone
 from budget import services
 from budget.jobs.batches import hold, members
 from budget.jobs.batches.endpoints import ENDPOINTS
-from budget.ledger.ids import new_id
 from budget.models import Job, JobBatch, Pool, WorkloadClass
 
 MOST_AT_ONCE = 500
@@ -134,7 +134,7 @@ def _open(pool: Pool, now: datetime) -> None:
             return
         for group in _ripe(pool, now):
             JobBatch.objects.create(
-                id=new_id(pool.pk),
+                id=uuid4(),
                 pool_id=pool.pk,
                 model=group.model,
                 created_at=now,

@@ -72,14 +72,19 @@ def read(batch: JobBatch, pool: Pool, until: float) -> None:
 
 def _read_rows(reading: Reading, endpoint: Endpoint, seen: Seen, until: float) -> bool:
     """Tell the ledger what the rows say; False if time was over before the last one."""
+    for chunk in members.chunks(_lines(reading, endpoint, seen), members.CHUNK):
+        told = members.finish_all(_endings(reading, endpoint, chunk))
+        hold.keep(reading.batch)
+        if told and time.monotonic() > until:
+            return False
+    return True
+
+
+def _lines(reading: Reading, endpoint: Endpoint, seen: Seen) -> Iterator[bytes]:
+    """Whole lines, up to where the results break off."""
     batch = reading.batch
     try:
-        found = lines(endpoint.results(batch.provider_id, seen))
-        for chunk in members.chunks(found, members.CHUNK):
-            told = members.finish_all(_endings(reading, endpoint, chunk))
-            hold.keep(batch)
-            if told and time.monotonic() > until:
-                return False
+        yield from lines(endpoint.results(batch.provider_id, seen))
     except httpx2.HTTPError as error:
         reading.fault = f"{reading.provider}'s results broke off: {error}"
     except EndpointTrouble as error:
@@ -88,7 +93,6 @@ def _read_rows(reading: Reading, endpoint: Endpoint, seen: Seen, until: float) -
             batch.looks = min(batch.looks, MOST_READS - 2)
             raise
         reading.fault = str(error)
-    return True
 
 
 def _endings(reading: Reading, endpoint: Endpoint, chunk: list[bytes]) -> list[Finish]:
