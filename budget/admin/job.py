@@ -66,11 +66,10 @@ class JobAdmin(ReadOnlyAdmin):
         "state_badge",
         "pool",
         "workload_class",
-        "task",
+        "what",
         "estimate",
         "attempts",
         "due",
-        "source",
     ]
     list_filter = [PoolFilter, ClassFilter, "state", "enqueued_at"]
     search_fields = ["task", "source"]
@@ -163,7 +162,8 @@ class JobAdmin(ReadOnlyAdmin):
             self.log_change(request, job, f"Cancelled: {reason}")
             cancelled += 1
         if cancelled:
-            self.message_user(request, f"Cancelled {cancelled} of {len(jobs)} selected.")
+            words = f"Cancelled {cancelled} of {len(jobs)} selected."
+            self.message_user(request, words, messages.SUCCESS)
 
     @admin.display(description="enqueued (UTC)")
     def enqueued(self, job: Job) -> str:
@@ -181,6 +181,11 @@ class JobAdmin(ReadOnlyAdmin):
         return format_html(
             '<span class="budget-badge budget-{}">{}</span>', job.state, job.get_state_display()
         )
+
+    @admin.display(description="task and source")
+    def what(self, job: Job) -> str:
+        """The source below the task."""
+        return format_html('{}<br><span class="budget-quiet">{}</span>', job.task, job.source)
 
     @admin.display(description="estimate")
     def estimate(self, job: Job) -> str:

@@ -97,6 +97,7 @@ def _sums(closed: Any, now: datetime) -> Any:
         within = Q(minute__gte=now - stretch)
         columns[f"{name}_offered"] = Sum("offered", filter=within, default=0)
         columns[f"{name}_admitted"] = Sum("admitted", filter=within, default=0)
+        columns[f"{name}_shed"] = Sum(Counts("shed"), filter=within, default=0)
         columns[f"{name}_would_shed"] = Sum(Counts("would_shed"), filter=within, default=0)
         columns[f"{name}_taken"] = Sum(taken, filter=within, default=0.0)
     return closed.filter(minute__gte=now - WEEK).values("workload_class").annotate(**columns)
@@ -118,11 +119,12 @@ def _minutes(first: datetime, now: datetime, stretch: timedelta) -> float:
 def _span(name: str, sums: dict[str, Any], late: dict[str, Any], minutes: float) -> Span:
     offered = sums.get(f"{name}_offered", 0) + late.get("offered", 0)
     admitted = sums.get(f"{name}_admitted", 0) + late.get("admitted", 0)
+    shed = sums.get(f"{name}_shed", 0) + sum(late.get("shed", {}).values())
     taken = sums.get(f"{name}_taken", 0.0) + (late.get("utilisation_percent") or 0.0)
     return Span(
         offered,
         admitted,
         max(0.0, taken / minutes),
-        100 * (offered - admitted) / offered if offered else None,
+        100 * shed / offered if offered else None,
         sums.get(f"{name}_would_shed", 0) + sum(late.get("would_shed", {}).values()),
     )

@@ -28,6 +28,8 @@ class LimitStanding(NamedTuple):
     terms: LimitTerms
     available: float | None
     classes: list[ClassStanding]
+    """None on a limit of the batch endpoint, which has no floors."""
+    of_batch: bool = False
 
     @property
     def level(self) -> float | None:
@@ -41,11 +43,18 @@ class LimitStanding(NamedTuple):
 
 
 def standings(pool: Pool) -> list[LimitStanding]:
-    """Every limit of a pool with every class's part in it, the leading limit first."""
+    """Every limit of a pool with every class's part in it, the leading limit first.
+
+    Those of the batch endpoint come last.
+    """
     terms = stored_terms(pool)
-    live = _live(pool.slug)
+    view = _live(pool.slug)
+    live, of_batch = _by_name(view, "limits"), _by_name(view, "batch_limits")
     order = sorted(range(len(terms.limits)), key=lambda d: d != terms.leading)
-    return [_limit_standing(terms, d, live.get(terms.limits[d].name, {})) for d in order]
+    return [_limit_standing(terms, d, live.get(terms.limits[d].name, {})) for d in order] + [
+        LimitStanding(limit, of_batch.get(limit.name, {}).get("available"), [], of_batch=True)
+        for limit in (terms.batch.limits if terms.batch else ())
+    ]
 
 
 def _limit_standing(terms: PoolTerms, d: int, live: dict[str, Any]) -> LimitStanding:
@@ -68,12 +77,15 @@ def _class_standing(terms: PoolTerms, c: int, d: int, live: dict[str, Any]) -> C
 
 
 def _live(slug: str) -> dict[str, Any]:
-    """The ledger's view of a pool by limit name; nothing if it doesn't answer."""
+    """The ledger's view of a pool; nothing if it doesn't answer."""
     try:
-        view = services.pool_view(slug)
+        return services.pool_view(slug)
     except BudgetError:
         return {}
-    return {f"{limit['unit']}/{limit['algorithm']}": limit for limit in view["limits"]}
+
+
+def _by_name(view: dict[str, Any], part: str) -> dict[str, Any]:
+    return {f"{limit['unit']}/{limit['algorithm']}": limit for limit in view.get(part, ())}
 
 
 class PoolStanding(NamedTuple):

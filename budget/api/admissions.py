@@ -8,7 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from budget import conf, services
-from budget.api.answers import admitted_body, shed_body, shed_response
+from budget.api.answers import admitted_body, shed_body, refusal_response
 from budget.api.body import decode, read
 from budget.api.endpoint import Endpoint
 from budget.api.errors import problem_of
@@ -66,7 +66,7 @@ class AdmissionsView(Endpoint):
         admission = services.admit(_request(body, key_of(request)), self.caller)
         if admission.admitted:
             return json_response(admitted_body(admission), 201)
-        return shed_response(admission)
+        return refusal_response(admission)
 
 
 class BatchView(Endpoint):

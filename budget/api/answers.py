@@ -54,7 +54,7 @@ def shed_body(admission: Admission) -> Shed:
     )
 
 
-def shed_response(admission: Admission) -> HttpResponse:
+def refusal_response(admission: Admission) -> HttpResponse:
     """A refusal as it is sent."""
     body = shed_body(admission)
     response = json_response(body, body.status, retry_headers(admission), PROBLEM_JSON)

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from budget import conf, services
 from budget.api.admissions import NEVER, RETRY_HEADERS
-from budget.api.answers import accepted_body, shed_response
+from budget.api.answers import accepted_body, refusal_response
 from budget.api.body import decode, read
 from budget.api.endpoint import Endpoint
 from budget.api.idempotency import key_of
@@ -65,7 +65,7 @@ class JobsView(Endpoint):
                 caller=self.caller,
             )
         except services.Shed as shed:
-            return shed_response(shed.admission)
+            return refusal_response(shed.admission)
         return json_response(accepted_body(job), 202)
 
 

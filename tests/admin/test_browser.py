@@ -1,4 +1,4 @@
-"""The pool page in a real browser, under the project's content security policy.
+"""The pool and job pages in a real browser, under the project's content security policy.
 
 While Playwright runs, its event loop keeps Django's database out of this thread: what is
 stored is read off the pages.
@@ -16,6 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from budget.models import UsageMinute
 from budget.policy.groups import EDITORS
 from tests.admin.conftest import pool_url, url
+from tests.jobs.queueing import enqueue
 from tests.policies import claims_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
@@ -43,6 +44,7 @@ def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -
         estimated_tokens=203_456_789,
         used_tokens=102_345_678,
     )
+    enqueue(args={"claim": 1207}, source="claims/scoring/tasks.py:57")
     address = live_server.url + pool_url(claims)
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
@@ -91,9 +93,29 @@ def test_the_meters_show_a_full_pool(pool_page: Page, complaints: list[str]) -> 
     assert complaints == []
 
 
-def test_all_columns_of_a_minute_fit_a_small_laptop(
-    pool_page: Page, live_server: LiveServer
+HIDDEN = "part => part.scrollWidth - part.clientWidth"
+
+
+@pytest.mark.parametrize("records", ["usageminute_changelist", "job_changelist"])
+def test_all_columns_of_a_list_fit_a_small_laptop(
+    pool_page: Page, live_server: LiveServer, records: str
 ) -> None:
-    pool_page.goto(live_server.url + url("usageminute_changelist"))
-    hidden = "list => list.scrollWidth - list.clientWidth"
-    assert pool_page.locator(".results").evaluate(hidden) == 0
+    pool_page.goto(live_server.url + url(records))
+    assert pool_page.locator(".results").evaluate(HIDDEN) == 0
+
+
+def test_a_job_is_cancelled_from_its_page(
+    pool_page: Page, live_server: LiveServer, complaints: list[str]
+) -> None:
+    assert "rescore" in pool_page.get_by_label("Queues now").inner_text()
+    assert pool_page.get_by_label("Queues now").evaluate(HIDDEN) == 0
+    pool_page.goto(live_server.url + url("job_changelist"))
+    pool_page.locator("#result_list .field-enqueued a").click()
+    pool_page.click("text=Cancel…")
+    pool_page.fill("#id_reason", "wrong model")
+    pool_page.click("input[value='Cancel the job']")
+    pool_page.wait_for_selector(".messagelist .success")
+    decided = pool_page.locator(".budget-panel", has_text="What was decided about it").inner_text()
+    assert "Cancelled" in decided
+    assert "wrong model" in decided
+    assert complaints == []

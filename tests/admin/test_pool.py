@@ -155,6 +155,32 @@ def test_the_page_shows_levels_floors_reach_and_the_largest_call(
     assert gauge.classes[2].reach_percent == pytest.approx(30)
 
 
+def test_the_page_shows_the_limits_of_the_batch_endpoint_last(viewer: Client, claims: Pool) -> None:
+    Limit.objects.create(
+        pool=claims, of_batch=True, unit="total_tokens", algorithm="gauge", amount=5_000_000
+    )
+    Pool.objects.update(batch=True)
+    answer = viewer.get(pool_url(claims))
+    *_, last = answer.context["standings"]
+    assert (last.of_batch, last.available, last.classes) == (True, 5_000_000, [])
+    page = answer.content.decode()
+    assert "batch endpoint: total_tokens/gauge" in page
+    assert "icon-yes" not in page
+
+
+def test_jobs_that_wait_do_not_look_shed(viewer: Client, claims: Pool) -> None:
+    UsageMinute.objects.create(
+        pool_id=claims.pk,
+        workload_class="nightly",
+        minute=datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=1),
+        offered=10,
+        admitted=2,
+        shed={"queue_full": 1},
+    )
+    (usage,) = viewer.get(pool_url(claims)).context["usages"]
+    assert usage.day.shed_percent == pytest.approx(10)
+
+
 def test_the_page_sums_up_a_day_and_a_week(viewer: Client, claims: Pool) -> None:
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     for hours, offered, admitted in ((1, 10, 9), (30, 20, 10), (24 * 8, 99, 99)):
