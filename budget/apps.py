@@ -1,5 +1,6 @@
 """The reusable Django app."""
 
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -31,6 +32,7 @@ class BudgetConfig(AppConfig):
         register(checks.version, Tags.database)
         register(checks.clusters)
         autodiscover_modules("tasks")
+        import_module("budget.jobs.llm")  # the ready task; models, once apps are ready
         if apps.is_installed("django_q"):
             _connect_workers()
 

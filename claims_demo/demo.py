@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import httpx2
 from django.core.management import call_command
 from rich.console import Console
 
+from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import data_dir
 from claims_demo.processes import (
@@ -55,11 +57,11 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     keys = {service.workload_class: demo_key(POOL, service.workload_class) for service in SERVICES}
     port = _port(port, console) if port else free_port(HOST)
     url = address(HOST, port)
-    with web(HOST, port, log=_web_log()):
+    with clusters() as jobs, web(HOST, port, log=_web_log()):
         _introduce(url, accounts, key, console)
         storm = StormProcess(Orders(url=url, keys=keys, first_calm=_first_calm(seconds)))
         with contextlib.closing(storm):
-            report, cut_short = _watch(storm, url, key, seconds, console)
+            report, cut_short = _watch(storm, jobs, url, key, seconds, console)
     return _judge(report, cut_short, console)
 
 
@@ -90,7 +92,12 @@ def _introduce(url: str, accounts: list["Account"], key: str, console: Console) 
 
 
 def _watch(
-    storm: StormProcess, url: str, key: str, seconds: float | None, console: Console
+    storm: StormProcess,
+    jobs: Sequence[ClusterProcess],
+    url: str,
+    key: str,
+    seconds: float | None,
+    console: Console,
 ) -> tuple[Report, bool]:
     """Shows the storm to its end; returns the last report, and whether it was cut short."""
     report = Report(elapsed=0, is_storm=False, storms=0, tallies={})
@@ -102,6 +109,8 @@ def _watch(
         try:
             for report in storm.reports():
                 board.show(report, _pool(client))
+                for cluster in jobs:
+                    cluster.require_running()
                 if seconds is not None and round(report.elapsed) >= seconds:
                     storm.end()
         except KeyboardInterrupt:

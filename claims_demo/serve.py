@@ -1,8 +1,12 @@
 """`make serve`: the service without policy or accounts, until Ctrl-C or SIGTERM."""
 
 import argparse
+import subprocess
 import sys
+import time
+from collections.abc import Sequence
 
+from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import flag
 from claims_demo.processes import (
@@ -17,6 +21,7 @@ from claims_demo.processes import (
     web,
 )
 
+LOOK_SECONDS = 0.5
 PLAIN = (
     "This is plain HTTP and can be read on the way: let a proxy speak TLS and set "
     "BEHIND_PROXY=1. Name the hosts it is asked for in ALLOWED_HOSTS."
@@ -24,14 +29,25 @@ PLAIN = (
 
 
 def serve(host: str, port: int) -> int:
-    """Migrates, serves, and returns the exit code of the web process if it ends by itself."""
+    """Migrates, serves, and returns the exit code of the web process if it ends by itself.
+
+    Raises ProcessFailed when a cluster ends by itself.
+    """
     require_free(host, port)
     prepare(host)
-    with web(host, port) as process:
+    with clusters() as jobs, web(host, port) as process:
         print(f"Serving on {address(host, port)}/ (Ctrl-C stops)", flush=True)
         if host not in LOOPBACK and not flag("HTTPS", default=False):
             print(PLAIN, file=sys.stderr, flush=True)
-        return process.wait()
+        return _watch(process, jobs)
+
+
+def _watch(process: subprocess.Popen[bytes], jobs: Sequence[ClusterProcess]) -> int:
+    while (code := process.poll()) is None:
+        for cluster in jobs:
+            cluster.require_running()
+        time.sleep(LOOK_SECONDS)
+    return code
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from collections import deque
 from datetime import UTC, datetime
 from functools import cache
 
-from django.db import close_old_connections, connections
+from django.db import close_old_connections
 
 from budget import conf
 from budget.jobs import attempts
@@ -19,8 +19,8 @@ from budget.tasks import Attempt
 
 logger = logging.getLogger(__name__)
 
-IDLE_SECONDS = 1.0
-"""After how long without a job a thread ends. A worker that stops waits for its threads."""
+LOOK_SECONDS = 0.5
+"""How often a thread without a job looks whether its process ends, which waits for it."""
 
 
 @cache
@@ -68,7 +68,7 @@ class Crew:
             self._running.append(attempt)
             if self._threads < len(self._running):
                 self._threads += 1
-                # No daemon: a worker that is stopped ends when its last job has.
+                # No daemon: a process ends when its last job has.
                 threading.Thread(target=self._work, name=f"budget-job-{self._threads}").start()
             self._arrived.notify()
 
@@ -82,10 +82,10 @@ class Crew:
         with self._lock:
             self._ended.wait(seconds)
 
-    def wait_until_empty(self, seconds: float) -> bool:
-        """Wait until no job runs and no thread is left; False if that took too long."""
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait until no job runs; False if that took too long."""
         with self._lock:
-            return self._ended.wait_for(lambda: not self._threads, seconds)
+            return self._ended.wait_for(lambda: not self._running, seconds)
 
     def watch(self) -> None:
         """Tell the running attempts whose job was cancelled, or given to somebody else."""
@@ -97,28 +97,24 @@ class Crew:
                 attempt.cancelled.set()
 
     def _work(self) -> None:
-        try:
-            while (next_one := self._next()) is not None:
-                self._run(*next_one)
-        finally:
-            connections.close_all()
+        while (next_one := self._next()) is not None:
+            self._run(*next_one)
 
     def _next(self) -> tuple[TakenJob, Attempt] | None:
         with self._lock:
-            if self._arrived.wait_for(lambda: self._waiting, IDLE_SECONDS):
-                return self._waiting.popleft()
-            self._threads -= 1
-            self._ended.notify_all()
-            return None
+            while not self._arrived.wait_for(lambda: self._waiting, LOOK_SECONDS):
+                if not threading.main_thread().is_alive():
+                    return None
+            return self._waiting.popleft()
 
     def _run(self, job: TakenJob, attempt: Attempt) -> None:
         try:
             attempts.report(attempts.run(job, attempt))
-            # As after a request: what the task left open isn't kept, nor what broke.
-            close_old_connections()
         except BaseException:
             logger.exception("Attempt %d at job %s is left to its lease.", job.attempt, job.id)
         finally:
+            # As after a request: what isn't to be kept is closed, and what broke.
+            close_old_connections()
             with self._lock:
                 self._running.remove(attempt)
                 self._ended.notify_all()

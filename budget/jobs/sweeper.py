@@ -13,6 +13,7 @@ from django.db import connections
 from django_q.conf import Conf
 
 from budget import conf
+from budget.jobs.batch_tender import BatchTender
 from budget.jobs.crew import crew
 from budget.jobs.queue_lock import QueueLock
 from budget.jobs.stopping import is_stopping
@@ -39,6 +40,7 @@ class Sweeper:
         self._tiers = tiers
         self._parent = os.getppid()
         self._lock = QueueLock.of_worker()
+        self._batches = BatchTender()
         self._unreachable = False
 
     def run(self) -> None:
@@ -65,6 +67,8 @@ class Sweeper:
         crew().watch()
         if not is_stopping():
             issue_if_due(self._tiers)
+            if "bulk" in self._tiers:
+                self._batches.tend()
 
     def _end_if_useless(self) -> None:
         """End a worker that can do nothing more; a job that runs comes back after its lease."""

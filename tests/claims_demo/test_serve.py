@@ -10,6 +10,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from claims_demo.database.stale import living
@@ -29,6 +30,12 @@ def serve(port: int, *arguments: str, **changes: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def clusters(process: subprocess.Popen[str]) -> dict[str, psutil.Process]:
+    """By name: the first process of each cluster that the service started."""
+    children = psutil.Process(process.pid).children()
+    return {child.cmdline()[-1]: child for child in children if "run_jobs" in child.cmdline()}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +58,8 @@ def test_serves_until_told_to_stop_and_leaves_nothing_behind(
     assert process.stdout.readline() == f"Serving on http://127.0.0.1:{port}/ (Ctrl-C stops)\n"
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as answer:
         assert answer.status == 200
+    began = clusters(process)
+    assert sorted(began) == ["bulk", "near_line"]
 
     process.send_signal(number)
     _, said = process.communicate()
@@ -58,6 +67,23 @@ def test_serves_until_told_to_stop_and_leaves_nothing_behind(
     assert process.returncode == 0
     assert living(data_dir / "postgres") is None
     require_free("127.0.0.1", port)
+    assert psutil.wait_procs(began.values(), timeout=5)[1] == []
+
+
+def test_a_cluster_that_dies_ends_the_service_which_names_its_log(
+    data_dir: Path, port: int
+) -> None:
+    process = serve(port, BUDGET_DATA_DIR=str(data_dir))
+    assert process.stdout is not None
+    process.stdout.readline()
+    family = psutil.Process(process.pid).children(recursive=True)
+    clusters(process)["bulk"].kill()
+
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert said.endswith(f"The cluster bulk has ended: {data_dir / 'bulk.log'} says why.\n")
+    assert psutil.wait_procs(family, timeout=5)[1] == []
+    assert living(data_dir / "postgres") is None
 
 
 @pytest.mark.parametrize("text", ["65536", "-1", "http"])

@@ -106,4 +106,4 @@ def test_a_worker_whose_cluster_was_killed_ends_by_itself(tmp_path: Path) -> Non
         (sentinel,) = psutil.Process(cluster.process.pid).children()
         sentinel.kill()
         assert cluster.process.wait(5) == 1
-        wait_for(lambda: not any(orphan.is_running() for orphan in orphans))
+        assert psutil.wait_procs(orphans, timeout=5)[1] == []
