@@ -14,7 +14,7 @@ from budget.rule.decision import REASONS
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows to look at; each belongs to a pool."""
 
-    actions = None
+    actions: Any = None
     change_form_template = "budget/admin/record.html"
     show_full_result_count = False
     list_per_page = 50

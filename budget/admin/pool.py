@@ -39,9 +39,9 @@ class LimitInline(PolicyInline):
     model = Limit
     fields = ["unit", "algorithm", "amount", "per_seconds", "burst_percent", "of_batch"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """To those who may only look, a limit of calls is no red cross."""
-        if self.has_change_permission(request, obj):
+        if self.has_change_permission(request, obj) or self.has_add_permission(request, obj):
             return self.fields
         return [*self.fields[:-1], "of_batch_in_words"]
 

@@ -8,7 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from budget import conf, services
-from budget.api.answers import admitted_body, shed_body, refusal_response
+from budget.api.answers import admitted_body, refusal_response, shed_body
 from budget.api.body import decode, read
 from budget.api.endpoint import Endpoint
 from budget.api.errors import problem_of
