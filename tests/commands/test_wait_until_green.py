@@ -31,7 +31,7 @@ def test_a_queue_that_stays_full_ends_with_status_1_and_its_numbers(run: Run) ->
         run("wait_until_green", "claims", "rescore", "--timeout", "0.2", "--poll", "0.05")
     assert told.value.returncode == 1
     assert str(told.value) == (
-        "The queue of rescore is red: 1 jobs wait, expected wait: none is taken."
+        "The queue of rescore is red; depth: 1, expected wait: none is taken."
     )
 
 

@@ -72,7 +72,7 @@ def _queue(pool: str, workload_class: str) -> QueueView:
 def _in_words(slug: str, queue: QueueView) -> str:
     switched = [word for word in ("paused", "draining") if getattr(queue, word)]
     return (
-        f"The queue of {slug} is {', '.join([queue.state, *switched])}: {queue.depth:,} jobs wait, "
+        f"The queue of {slug} is {', '.join([queue.state, *switched])}; depth: {queue.depth:,}, "
         f"expected wait: {words.expected_wait(queue.expected_wait_seconds)}."
     )
 
