@@ -9,7 +9,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -36,10 +36,13 @@ class Provider:
         self.cuts = 0
         """How many results are cut short."""
         self.extra_lines: list[bytes] = []
-        self.hold: threading.Event | None = None
-        """Answers to calls wait for it."""
+        self.silent = False
+        """Whether calls get no answer until their caller hangs up."""
         self.gone = threading.Event()
         """Set once a caller hung up while it waited."""
+        self.pause_at = ""
+        """After doing such requests it waits until `go_on`, before it answers."""
+        self.paused, self.go_on = threading.Event(), threading.Event()
         self.url = ""
 
     def fail(
@@ -105,12 +108,18 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = self._route(call, body)
         if fault is not None:
             status, answer = fault[1], fault[3]
+        if call == self.provider.pause_at:
+            self.provider.paused.set()
+            self.provider.go_on.wait(30)
         if status == DROP:
             self.close_connection = True
             return
         self._answer(status, answer, fault[2] if fault else {})
 
     def _answer(self, status: int, answer: Any, headers: dict[str, str]) -> None:
+        if self.provider.gone.is_set():
+            self.close_connection = True
+            return
         raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         sent = raw
         if isinstance(answer, bytes) and self.provider.cuts:
@@ -123,7 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
-        self.wfile.write(sent)
+        with suppress(OSError):
+            self.wfile.write(sent)
 
     def _route(self, call: str, body: bytes) -> tuple[int, Any]:
         for pattern, serve in ROUTES:
@@ -142,11 +152,10 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, _message(json.loads(body))
 
     def _wait(self) -> None:
-        if self.provider.hold is None:
-            return
-        self.connection.settimeout(10)
-        if self.rfile.read(1) == b"":
-            self.provider.gone.set()
+        if self.provider.silent:
+            self.connection.settimeout(10)
+            if self.rfile.read(1) == b"":
+                self.provider.gone.set()
 
     def upload(self, body: bytes) -> tuple[int, Any]:
         """A file, out of its form."""

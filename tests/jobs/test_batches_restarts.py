@@ -12,6 +12,7 @@ from django.utils import timezone
 from budget import services
 from budget.jobs.batches import hold, members
 from budget.models import JobBatch
+from tests.jobs import batch_worker
 from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
 from tests.jobs.provider import DROP, Provider
 from tests.jobs.test_batches_troubles import CREATE
@@ -140,3 +141,32 @@ def test_a_worker_that_lost_its_hold_writes_nothing(provider: Provider) -> None:
         hold.keep(mine, error="mine")
     batch.refresh_from_db()
     assert batch.error == ""
+
+
+@pytest.mark.processes
+def test_a_worker_killed_while_it_sends_has_sent_only_once(provider: Provider, kind: str) -> None:
+    make_bulk_pool(provider, kind)
+    job_id = ask()
+    provider.pause_at = CREATE[kind]
+    with batch_worker.started() as worker:
+        assert provider.paused.wait(30)
+        worker.kill()
+        worker.wait()
+    provider.pause_at = ""
+    provider.go_on.set()
+    restart()
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+    assert provider.runs["ok"] == 1
+
+
+@pytest.mark.processes
+def test_two_workers_at_once_send_each_job_once(provider: Provider, kind: str) -> None:
+    make_bulk_pool(provider, kind, batch_max_requests=5)
+    ids = [ask(f"ok {number}", model=f"model {number % 3}") for number in range(12)]
+    with batch_worker.started() as one, batch_worker.started() as other:
+        assert one.wait(30) == other.wait(30) == 0
+    work_until_closed()
+    assert states(*ids) == ["succeeded"] * 12
+    assert set(provider.runs.values()) == {1}
+    assert JobBatch.objects.count() == 3

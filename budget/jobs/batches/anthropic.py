@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 import msgspec
@@ -32,7 +32,7 @@ PLACE = re.compile(r"\brequests\.(\d+)\b")
 class AnthropicBatches:
     """See `Endpoint`."""
 
-    frame_bytes = len(FRAME.format("0" * CUSTOM_ID_LENGTH, ""))
+    frame_bytes: ClassVar[int] = len(FRAME.format("0" * CUSTOM_ID_LENGTH, ""))
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -15,8 +15,10 @@ from django.utils import timezone
 
 from budget import services
 from budget.jobs.batches import hold, members
+from budget.jobs.batches.endpoint import Endpoint
 from budget.jobs.batches.endpoints import ENDPOINTS
 from budget.models import Job, JobBatch, Pool, WorkloadClass
+from budget.services import TakenJob
 
 MOST_AT_ONCE = 500
 """Jobs the ledger collects in one transaction."""
@@ -59,17 +61,11 @@ def fill(batch: JobBatch, pool: Pool, until: float) -> None:
     """
     endpoint = ENDPOINTS.get(pool.provider)
     count, size = members.size(batch)
-    while endpoint is not None and (most := _room(pool, endpoint.frame_bytes, count, size)):
-        before = count
-        while most and count == before:
-            bytes_left = pool.batch_max_bytes - size - (count + most) * endpoint.frame_bytes
-            services.collect(pool.pk, batch.pk, batch.model, most, max(0, bytes_left))
-            count, size = members.size(batch)
-            # Fewer frames leave more room for a large one.
-            most //= 2
-        if count == before:
-            break
+    while endpoint is not None and (found := _collect(batch, pool, endpoint, count, size)):
+        count += len(found)
+        size += sum(len(job.args.encode()) for job in found)
         hold.keep(batch)
+    count, size = members.size(batch)
     if count:
         hold.let_go(batch, state=JobBatch.State.SUBMITTING, requests=count, size=size, looks=0)
     elif any(group.model == batch.model for group in _groups(pool, timezone.now())):
@@ -78,10 +74,20 @@ def fill(batch: JobBatch, pool: Pool, until: float) -> None:
         batch.delete()
 
 
-def _room(pool: Pool, frame_bytes: int, count: int, size: int) -> int:
-    """How many more requests to ask for at once."""
-    bytes_left = pool.batch_max_bytes - size - count * frame_bytes
-    return max(0, min(MOST_AT_ONCE, pool.batch_max_requests - count, bytes_left // frame_bytes))
+def _collect(
+    batch: JobBatch, pool: Pool, endpoint: type[Endpoint], count: int, size: int
+) -> list[TakenJob]:
+    """Some more jobs, next to those a batch has; empty if no other fits in or none is left."""
+    frame = endpoint.frame_bytes
+    bytes_left = pool.batch_max_bytes - size - count * frame
+    most = min(MOST_AT_ONCE, pool.batch_max_requests - count, bytes_left // frame)
+    found: list[TakenJob] = []
+    while most > 0 and not found:
+        most_bytes = max(0, bytes_left - most * frame)
+        found = services.collect(pool.pk, batch.pk, batch.model, most, most_bytes).jobs
+        # Fewer frames leave more room for a large one.
+        most //= 2
+    return found
 
 
 def _pools() -> Iterator[Pool]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 from uuid import UUID
 
 from budget.jobs.clients import Client
@@ -65,8 +65,10 @@ class EndpointTrouble(Exception):
 class Endpoint(Protocol):
     """One provider's batch endpoint; everything may raise EndpointTrouble."""
 
-    frame_bytes: int
+    frame_bytes: ClassVar[int]
     """What a request takes in a batch besides its own JSON."""
+
+    def __init__(self, client: Client) -> None: ...
 
     def upload(self, requests: Iterable[Request]) -> str:
         """Store the requests with the provider; empty if it takes them with the batch."""

@@ -6,7 +6,7 @@ from budget.jobs.batches.openai import OpenAIBatches
 from budget.jobs.clients import Unsupported, client_of
 from budget.models import Pool
 
-ENDPOINTS: dict[str, type[AnthropicBatches] | type[OpenAIBatches]] = {
+ENDPOINTS: dict[str, type[Endpoint]] = {
     "anthropic": AnthropicBatches,
     "openai": OpenAIBatches,
 }

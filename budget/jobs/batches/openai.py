@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 import msgspec
@@ -35,7 +35,7 @@ CUSTOM_ID_LENGTH = 64
 class OpenAIBatches:
     """See `Endpoint`."""
 
-    frame_bytes = len(batch_line("0" * CUSTOM_ID_LENGTH, ""))
+    frame_bytes: ClassVar[int] = len(batch_line("0" * CUSTOM_ID_LENGTH, ""))
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -1,0 +1,75 @@
+"""Both providers' batches and calls end to end, with the mock provider as a process."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from budget import services
+from budget.jobs import llm
+from budget.jobs.clients import close_clients
+from budget.models import Call, JobBatch
+from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
+from tests.jobs.test_llm import ARGS, attempt
+from tests.ledger.pools import available
+
+pytestmark = pytest.mark.processes
+
+PROGRAM = Path(sys.executable).with_name("llmock")
+ADDRESSES = {"openai": "/v1", "anthropic": "/anthropic"}
+
+
+@pytest.fixture
+def mock(keys: None) -> Iterator[str]:
+    """The address of one that answers."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    arguments = ["serve", "--host", "127.0.0.1", "--port", str(port), "--log-level", "warning"]
+    process = subprocess.Popen([PROGRAM, *arguments])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_up(url)
+        yield url
+        close_clients()
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_until_up(url: str) -> None:
+    for _ in range(100):
+        try:
+            httpx2.get(f"{url}/v1/models")
+        except httpx2.TransportError:
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError("the mock provider didn't start")
+
+
+def test_a_batch_and_a_call(mock: str, kind: str) -> None:
+    make_bulk_pool(mock + ADDRESSES[kind], kind)
+    full = available()
+    ids = [ask(f"ok {number}") for number in range(20)]
+    work()
+    assert JobBatch.objects.get().state == "running"
+    assert enqueued_tokens() == 20 * 150
+    assert available() == full
+
+    time.sleep(3.2)
+    (batch,) = work_until_closed()
+    assert (batch.state, batch.succeeded) == ("done", 20)
+    assert states(*ids) == ["succeeded"] * 20
+    assert enqueued_tokens() == 0
+    assert services.job(ids[0])["result"]
+    assert all(Call.objects.values_list("used_output_tokens", flat=True))
+
+    mine = attempt()
+    assert llm.request(mine, **ARGS)["model"] == "small"
+    assert mine.usage is not None
