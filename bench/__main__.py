@@ -11,14 +11,14 @@ from bench.rounds import Tell
 from bench.world import World, world
 from claims_demo.processes import ProcessFailed, end_on_signals
 
-PARTS = ("ledger", "http", "growth")
+PARTS = ("ledger", "http", "growth", "queues", "clusters")
 
 
 def measure(
     world: World, parts: list[str], seconds: float, rounds: int, tell: Tell
 ) -> dict[str, float]:
     """The figures of those parts, each measured for so many seconds in so many rounds."""
-    from bench import in_process, over_http  # models, once Django is set up
+    from bench import clusters, in_process, over_http, queues  # models, once Django is set up
 
     figures: dict[str, float] = {}
     if "ledger" in parts:
@@ -27,6 +27,10 @@ def measure(
         figures |= over_http.measure(world, seconds, rounds, tell)
     if "growth" in parts:
         figures |= over_http.measure_growth(world, seconds, 2 * rounds, tell)
+    if "queues" in parts:
+        figures |= queues.measure(seconds, rounds, tell)
+    if "clusters" in parts:
+        figures |= clusters.measure(world, rounds, tell)
     return figures
 
 

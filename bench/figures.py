@@ -49,6 +49,14 @@ FIGURES = {
     "http_p99_ms_16": Meaning("99th percentile in ms, 16 connections", most=25),
     "p99_growth_1m": Meaning("99th percentile, 1 million stored calls : none", most=1.2),
     "web_rss_mb": Meaning("resident memory of the web process in MB", most=200),
+    "enqueue_per_s": Meaning("jobs enqueued in process, 32 callers", least=2000),
+    "jobs_per_s": Meaning("jobs that do nothing, end to end, one cluster of 2 workers", least=300),
+    "expire_100k_s": Meaning("seconds until 100,000 late jobs are gone", most=2),
+    "expire_slowest_take_ms": Meaning("slowest taking meanwhile, in ms"),
+    "overload_late_jobs": Meaning("jobs begun past their deadline at 3 × capacity", most=0),
+    "overload_in_time": Meaning("part of capacity spent on results in time", least=0.9),
+    "overload_wait_s": Meaning("median wait of jobs served, in seconds"),
+    "overload_wait_over_fifo": Meaning("the same : oldest first", most=0.34),
 }
 
 
