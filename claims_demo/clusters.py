@@ -14,6 +14,8 @@ from budget import conf
 from claims_demo.environment import data_dir
 from claims_demo.processes import STOP_SECONDS, ProcessFailed
 
+KILL_SECONDS = 2.0
+
 
 class ClusterProcess(NamedTuple):
     """A running cluster."""
@@ -68,6 +70,14 @@ def _stop(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _kill_session(process)
+
+
+def _kill_session(leader: subprocess.Popen[bytes]) -> None:
+    """Kills what is left of a session, and waits until it is gone: it uses the database."""
+    until = time.monotonic() + KILL_SECONDS
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < until:
+            os.killpg(leader.pid, signal.SIGKILL)
+            leader.poll()
+            time.sleep(0.05)

@@ -1,4 +1,6 @@
-"""Which databases a project may run the app on."""
+"""What a project is told that can't run the app, or no jobs."""
+
+from typing import Any
 
 import pytest
 from django.core.checks import run_checks
@@ -28,3 +30,52 @@ def test_another_engine_is_refused_without_asking(monkeypatch: pytest.MonkeyPatc
     found = {message.id: message for message in run_checks()}
     assert "sqlite" in found["budget.E001"].msg
     assert "PostgreSQL 16 or newer" in found["budget.E001"].hint
+
+
+def warnings() -> dict[str, str]:
+    """What is told about clusters: id and hint."""
+    return {message.id or "": message.hint or "" for message in checks.clusters()}
+
+
+def test_the_projects_own_clusters_pass() -> None:
+    assert warnings() == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "id", "hint"),
+    [
+        ({"ALT_CLUSTERS": {"bulk": {}}}, "budget.W001", "{'near_line': {}}"),
+        ({"orm": None}, "budget.W004", "Set Q_CLUSTER['orm'] to 'default'"),
+        ({"sqs": {"aws_region": "x"}}, "budget.W004", "no other broker"),
+        ({"sync": True}, "budget.W005", "Leave it out"),
+        ({"retry": 61}, "budget.W006", "retry to at least four times that"),
+        ({"timeout": None}, "budget.W006", "timeout to at least 10, twice BUDGET_TICKET_SECONDS"),
+        ({"ack_failures": False}, "budget.W007", "True"),
+    ],
+)
+def test_a_setting_of_django_q_that_would_hurt_is_named_with_its_fix(
+    settings: Any, changes: dict[str, Any], id: str, hint: str
+) -> None:
+    settings.Q_CLUSTER = settings.Q_CLUSTER | changes
+    assert list(warnings()) == [id]
+    assert hint in warnings()[id]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "id"),
+    [
+        ({"near_line": ["near_line"]}, "budget.W002"),
+        ({"near_line": ["near_line"], "bulk": ["bulk", "interactive"]}, "budget.W003"),
+        ({"jobs": ["near_line", "bulk"]}, "budget.W001"),
+    ],
+)
+def test_clusters_that_leave_a_tier_out_or_nobody_knows_are_named(
+    settings: Any, clusters: dict[str, list[str]], id: str
+) -> None:
+    settings.BUDGET_CLUSTERS = clusters
+    assert list(warnings()) == [id]
+
+
+def test_one_cluster_may_have_both_tiers(settings: Any) -> None:
+    settings.BUDGET_CLUSTERS = {"bulk": ["near_line", "bulk"]}
+    assert warnings() == {}
