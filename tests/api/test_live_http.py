@@ -14,7 +14,7 @@ from django.db import connection
 
 from budget.models import Call, Pool
 from claims_demo.processes import free_port, web
-from tests.api.conftest import ADMISSIONS, CALL, Caller
+from tests.api.conftest import ADMISSIONS, CALL, JOB, JOBS, Caller
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 
@@ -102,6 +102,28 @@ def test_a_length_that_is_none_is_refused(length: str, port: int, caller: Caller
 
     assert status in (b"400", b"411")
     assert answers(port)
+
+
+def test_a_job_may_have_larger_arguments_than_a_call(port: int, caller: Caller) -> None:
+    kept = HTTPConnection(HOST, port)
+    for args in ({"text": "x" * 200_000}, {"deep": [[]] * 60_000}):
+        body = json.dumps(JOB | {"task": "nobody.knows", "args": args})
+        kept.request("POST", JOBS, body, headers(caller))
+        answer = kept.getresponse()
+
+        assert answer.status == 400
+        assert json.load(answer)["field"] == "task"
+    kept.close()
+
+
+def test_arguments_nested_without_end_do_no_harm(port: int, caller: Caller) -> None:
+    kept = HTTPConnection(HOST, port)
+    body = json.dumps(JOB | {"args": {"deep": "HERE"}})
+    kept.request("POST", JOBS, body.replace('"HERE"', "[" * 150_000), headers(caller))
+
+    assert kept.getresponse().status == 400
+    assert answers(port)
+    kept.close()
 
 
 def test_an_odd_character_set_is_no_fault_of_the_service(port: int, caller: Caller) -> None:
