@@ -39,6 +39,7 @@ EVENTS: Mapping[str, str] = {
     "succeeded": "Succeeded",
     "expired": "Expired",
     "cancelled": "Cancelled",
+    "asked_again": "Asked for again",
 }
 CAN_END = (Job.State.QUEUED, Job.State.RUNNING)
 

@@ -49,12 +49,16 @@ def test_jobs_are_filtered_and_searched(viewer: Client, claims: Pool) -> None:
 
 
 def test_a_job_shows_its_trail_calls_arguments_and_result(viewer: Client) -> None:
-    job_id = enqueue(args={"claim": 7}, tags={"run": "R-9"}).id
+    job_id, same = (
+        enqueue(args={"claim": 7}, tags={"run": "R-9"}, idempotency_key="k").id for _ in range(2)
+    )
+    assert job_id == same
     finish(take_one(), ending="failed", outcome="failed", error="no luck", rest_seconds=0)
     finish(take_one(), result='{"score":[1]}')
     page = viewer.get(url("job_change", job_id))
     text = page.content.decode()
     assert [step.event for step in page.context["steps"]] == [
+        "Asked for again",
         "Started",
         "Failed",
         "Started",
