@@ -46,7 +46,12 @@ def error_of(body: object) -> dict[str, Any]:
 def message_of(body: object) -> str:
     """What an error body says, for people."""
     message = error_of(body).get("message") or (body if isinstance(body, str) else "")
-    return str(message).replace("\0", "").strip()[:LONGEST_MESSAGE]
+    return storable(str(message)).strip()[:LONGEST_MESSAGE]
+
+
+def storable(text: str) -> str:
+    """Without what no database stores: NUL, and halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def whole(counts: Mapping[str, Any], name: str) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from budget.providers.answers import Row, Unreadable, error_of, message_of, whole
+from budget.providers.answers import Row, Unreadable, error_of, message_of, storable, whole
 from budget.providers.tokens import Tokens
 
 NEVER_RUN = {"expired", "canceled"}
@@ -48,7 +48,7 @@ def batch_row(row: dict[str, Any]) -> Row:
         return Row(custom_id, "succeeded", body=message)
     if kind == "errored":
         error = error_of(error_of(result))
-        words = message_of(error) or str(error.get("type"))
+        words = message_of(error) or storable(str(error.get("type")))
         return Row(custom_id, "failed", error=words, final=error.get("type") not in PASSING)
     if kind in NEVER_RUN:
         return Row(custom_id, "sent_away", error=f"The provider let it be {kind}.")

@@ -6,7 +6,7 @@ so a caller's estimated output has to be the `max_tokens` it sends.
 
 from typing import Any
 
-from budget.providers.answers import Row, Unreadable, error_of, message_of, whole
+from budget.providers.answers import Row, Unreadable, error_of, message_of, storable, whole
 from budget.providers.tokens import Tokens
 
 SPEND_CAPS = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
@@ -52,7 +52,7 @@ def batch_row(row: dict[str, Any]) -> Row:
     if isinstance(response, dict) and response.get("status_code"):
         return _answered(custom_id, response)
     if isinstance(error, dict):
-        words = message_of(error) or str(error.get("code"))
+        words = message_of(error) or storable(str(error.get("code")))
         if error.get("code") in NEVER_RUN:
             return Row(custom_id, "sent_away", error=words)
         return Row(custom_id, "failed", error=words, final=True)

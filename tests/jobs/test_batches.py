@@ -124,6 +124,33 @@ def test_a_full_endpoint_makes_the_next_batch_wait(provider: Provider) -> None:
     assert states(first, second) == ["succeeded", "succeeded"]
 
 
+def test_a_batch_that_waited_for_days_is_still_sent(provider: Provider, kind: str) -> None:
+    make_bulk_pool(provider, kind)
+    provider.ends = ""
+    ask(input_tokens=90_000)
+    work()
+    late = ask(input_tokens=20_000)
+    work()
+    long_ago = timezone.now() - timedelta(days=3)
+    JobBatch.objects.filter(state="collecting").update(created_at=long_ago)
+    provider.ends = "completed"
+    work_until_closed()
+    assert states(late) == ["succeeded"]
+
+
+def test_a_batch_that_waits_is_dropped_with_its_endpoint(provider: Provider) -> None:
+    make_bulk_pool(provider, "openai")
+    provider.ends = ""
+    first, second = ask(input_tokens=90_000), ask(input_tokens=20_000)
+    work(), work()
+    assert JobBatch.objects.filter(state="collecting").exists()
+    Pool.objects.update(batch=False)
+    provider.ends = "completed"
+    work_until_closed()
+    assert states(first, second) == ["succeeded", "queued"]
+    assert JobBatch.objects.count() == 1
+
+
 def test_a_job_cancelled_while_it_waits_is_never_sent(provider: Provider) -> None:
     make_bulk_pool(provider, "openai", batch_collect_seconds=3600)
     services.cancel_job(ask())

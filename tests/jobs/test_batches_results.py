@@ -108,6 +108,15 @@ def test_an_unreadable_row_costs_only_itself(provider: Provider, kind: str) -> N
     assert batch.state == "done"
 
 
+def test_a_page_instead_of_results_never_makes_it_run_twice(provider: Provider, kind: str) -> None:
+    make_bulk_pool(provider, kind)
+    job_id = ask()
+    provider.fail("GET .*/(results|content)", 200, b"<html>out of order</html>", times=3)
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+    assert provider.runs["ok"] == 1
+
+
 def test_separators_of_unicode_end_no_line(provider: Provider, kind: str) -> None:
     make_bulk_pool(provider, kind)
     job_id = ask("ok \u2028 \u0085 \x1c")

@@ -34,6 +34,7 @@ def test_the_wait_it_asks_for(headers: dict[str, str], seconds: float | None) ->
         ({"type": "error", "error": {"type": "x", "message": "no"}}, "no"),
         ({"error": "no"}, "no"),
         ("<html>\0", "<html>"),
+        ({"message": "half \ud800"}, "half ?"),
         (None, ""),
         ([1], ""),
         ({"message": 700 * "x"}, 500 * "x"),

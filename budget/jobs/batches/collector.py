@@ -66,9 +66,12 @@ def fill(batch: JobBatch, pool: Pool, until: float) -> None:
         size += sum(len(job.args.encode()) for job in found)
         hold.keep(batch)
     count, size = members.size(batch)
+    now = timezone.now()
     if count:
-        hold.let_go(batch, state=JobBatch.State.SUBMITTING, requests=count, size=size, looks=0)
-    elif any(group.model == batch.model for group in _groups(pool, timezone.now())):
+        # Its time counts from the leases of its jobs, however long it waited for room.
+        sending = {"state": JobBatch.State.SUBMITTING, "created_at": now}
+        hold.let_go(batch, requests=count, size=size, looks=0, error="", **sending)
+    elif any(group.model == batch.model for group in _groups(pool, now)):
         hold.rest(batch, error="The limits of the batch endpoint leave no room now.")
     else:
         batch.delete()
@@ -114,6 +117,8 @@ def _ripe(pool: Pool, now: datetime) -> list[Group]:
 
 
 def _groups(pool: Pool, now: datetime) -> list[Group]:
+    if not pool.batch or pool.paused:
+        return []
     classes = WorkloadClass.objects.filter(tier="bulk", paused=False)
     waiting = Job.objects.filter(
         pool_id=pool.pk,

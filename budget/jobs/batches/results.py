@@ -35,6 +35,7 @@ class Reading:
     batch: JobBatch
     provider: str
     rows: int = 0
+    """Those that could be read."""
     ours: int = 0
     fault: str = ""
     """Why some of it could not be read."""
@@ -56,7 +57,7 @@ def read(batch: JobBatch, pool: Pool, until: float) -> None:
         hold.let_go(batch)
         return
     left = members.running(batch).exists()
-    if left and reading.rows and not reading.ours:
+    if left and reading.rows and not reading.ours and not reading.fault:
         _disown(batch, seen)
         return
     if left and seen.complete and not reading.fault:
@@ -122,11 +123,13 @@ def _rows(reading: Reading, endpoint: Endpoint, chunk: Iterable[bytes]) -> Itera
         if not line.strip():
             continue
         try:
-            yield endpoint.row(msgspec.json.decode(line, type=dict[str, Any]))
+            row = endpoint.row(msgspec.json.decode(line, type=dict[str, Any]))
         except (msgspec.MsgspecError, UnicodeDecodeError, Unreadable) as error:
             reading.fault = f"{reading.provider}'s results are not readable: {error}"
             logger.warning("Batch %s: %s", reading.batch.pk, reading.fault)
-        reading.rows += 1
+        else:
+            reading.rows += 1
+            yield row
 
 
 def _ending(provider: str, job_id: UUID, call_id: UUID, row: Row) -> Finish:
