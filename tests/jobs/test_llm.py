@@ -127,6 +127,7 @@ def test_waits_no_longer_than_its_time(provider: Provider, kind: str) -> None:
 
 def test_hangs_up_when_its_job_is_cancelled(provider: Provider, kind: str) -> None:
     make_llm_pool(provider, kind)
+    llm.request(attempt(), **ARGS)  # so that a connection is used again
     provider.silent = True
     mine = attempt()
     Timer(0.3, mine.cancelled.set).start()
