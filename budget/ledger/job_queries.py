@@ -130,8 +130,8 @@ WHERE j.pool_id = %(pool)s AND j.workload_class = %(slug)s AND j.batchable = %(b
     AND j.state = 'queued' AND j.not_before IS NULL
     AND j.deadline > {_moment("%(cutoff)s")} AND j.deadline < {_moment("%(horizon)s")}
 """
-BY_DEADLINE = f"{_READY} ORDER BY j.deadline, j.id LIMIT %(most)s"
-NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC, j.id DESC LIMIT %(most)s"
+BY_DEADLINE = f"{_READY} ORDER BY j.deadline LIMIT %(most)s"
+NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC LIMIT %(most)s"
 
 # When a queue without a ready job has something to do: a rest ends, a job can't wait any
 # longer for the batch endpoint, or it is still to be dropped.

@@ -15,7 +15,7 @@ from budget.ledger.rows import json_text
 from budget.rule.dequeue import adrift, service_margin, turn
 from budget.rule.terms import ClassTerms, Tier
 
-MOST_EXPIRED = 5_000
+MOST_EXPIRED = 2_000
 """Jobs expired per batch; while there are more, each batch expires so many."""
 MOST_WOKEN = 1_000
 FAR = 253_402_300_799_000_000

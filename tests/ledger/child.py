@@ -56,6 +56,23 @@ def admit_many(count: str, tokens: str) -> Any:
     return sum(decision.admitted for decisions in decided for decision in decisions)
 
 
+def enqueue_many(count: str, tokens: str) -> Any:
+    """Ask for places for that many jobs in eight threads; say how many got one."""
+    from budget.ledger.errors import Shed
+    from tests.jobs.queueing import enqueue
+    from tests.ledger.pools import together
+
+    def place(n: int) -> int:
+        try:
+            enqueue(tokens=int(tokens))
+        except Shed:
+            return 0
+        return 1
+
+    _ready()
+    return sum(together(8, lambda: sum(map(place, range(int(count) // 8)))))
+
+
 def settle(call_id: str, tokens: str) -> Any:
     """Settle one call; say what was refunded."""
     from budget import services
