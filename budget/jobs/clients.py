@@ -10,9 +10,12 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from django.core.exceptions import ValidationError
+
 from budget import conf
 from budget.jobs.line import Line
 from budget.models import Pool
+from budget.models.address import provider_address
 from budget.tasks import GiveUp, TryAgain
 
 KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -65,15 +68,28 @@ def close_clients() -> None:
 
 def _connect(pool: Pool, key: str) -> Client:
     sdk = _sdk(pool.provider)
+    _check_address(pool)
     line = Line()
     api = getattr(sdk, CLASSES[pool.provider])(
         api_key=key,
         base_url=pool.base_url or None,
         # A job goes back to its queue instead, where its tokens are counted.
         max_retries=0,
-        http_client=sdk.DefaultHttpxClient(event_hooks={"request": [line.follow]}),
+        # Not sent on to wherever an answer points: Anthropic's key would go along.
+        http_client=sdk.DefaultHttpxClient(
+            follow_redirects=False, event_hooks={"request": [line.follow]}
+        ),
     )
     return Client(pool.provider, sdk, api, line)
+
+
+def _check_address(pool: Pool) -> None:
+    """Once more than at the save, which raw SQL and a narrowed list of hosts get past."""
+    try:
+        if pool.base_url:
+            provider_address(pool.base_url)
+    except ValidationError as error:
+        raise NotConfigured(f"The base URL of the pool {pool.slug}: {error.messages[0]}") from None
 
 
 def _sdk(provider: str) -> ModuleType:

@@ -63,4 +63,5 @@ def _kind(status: int) -> Kind:
         return "account"
     if status >= 500:
         return "failing"
-    return "refused" if status >= 400 else "unclear"
+    # A redirect isn't followed; whoever set the base URL has to.
+    return "refused" if status >= 300 else "unclear"

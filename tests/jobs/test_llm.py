@@ -48,6 +48,22 @@ def test_gives_back_the_answer_and_says_what_it_used(provider: Provider, kind: s
     assert mine.usage == (7, 3, 4)
 
 
+def test_sends_its_key_to_no_other_address(provider: Provider, kind: str) -> None:
+    make_llm_pool(provider, kind)
+    provider.fail(CALL[kind], 307, headers={"location": f"{provider.url}/elsewhere"})
+    with pytest.raises(GiveUp, match="307"):
+        llm.request(attempt(), **ARGS)
+    assert provider.calls == [CALL[kind]]
+
+
+def test_sends_its_key_only_to_allowed_hosts(provider: Provider, kind: str, settings: Any) -> None:
+    make_llm_pool(provider, kind)
+    settings.BUDGET_PROVIDER_HOSTS = ["llm-gateway.internal"]
+    with pytest.raises(TryAgain, match="may not be sent to 127"):
+        llm.request(attempt(), **ARGS)
+    assert provider.calls == []
+
+
 def test_waits_as_long_as_the_provider_says(provider: Provider, kind: str) -> None:
     make_llm_pool(provider, kind)
     provider.fail(CALL[kind], 429, headers={"retry-after-ms": "1500", "retry-after": "2"})
