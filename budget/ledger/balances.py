@@ -1,6 +1,7 @@
 """The document a pool's state is stored as, and how it comes back."""
 
 import logging
+from contextlib import suppress
 
 import msgspec
 
@@ -69,6 +70,15 @@ class Balances(msgspec.Struct, kw_only=True):
             # A program of before there were batches has written them meanwhile.
             self.batch = fresh(terms.of_batch, now)
         advance(terms.of_batch, self.batch, now)
+
+    def stand_still(self, document: bytes) -> None:
+        """Leave all limits as they stood in an earlier document of these balances.
+
+        Advancing in one step or in two differs by a rounding.
+        """
+        with suppress(UnreadableBalances):
+            before = decode_balances(document)
+            self.pool, self.batch = before.pool, before.batch
 
     def side(self, terms: PoolTerms, of_batch: bool) -> tuple[PoolTerms, PoolState] | None:
         """The limits a call draws on; None if they are of a batch endpoint that is gone."""

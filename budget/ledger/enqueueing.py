@@ -59,7 +59,7 @@ def _earlier(batch: Batch, operation: Enqueue) -> Enqueued | None:
         return None
     if job.fingerprint != operation.fingerprint:
         raise KeyReused("This idempotency key came before with another job.")
-    if not job.heard:
+    if not job.heard and job.finished_at is None:
         # From now on nobody's giving up cancels it.
         job.heard = True
         job.note(batch.now, "asked_again")

@@ -154,13 +154,15 @@ def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall
         return
     _requeue(batch, job, "sent_away", operation.error, None)
     queue = batch.queue(job.workload_class)
-    if (job.started_at or batch.now) >= queue.failed_at:
-        if rest is None:
-            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
+    until = 0 if rest is None else batch.now + int(rest * SECOND)
+    if (job.started_at or batch.now) < queue.failed_at:
+        until = max(until, queue.blocked_until)
+    else:
+        longer = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
+        until = until or batch.now + int(longer * SECOND)
         queue.failures += 1
         queue.failed_at = batch.now
-    if rest is not None:
-        block(queue, None, max(queue.blocked_until, batch.now + int(rest * SECOND)))
+    block(queue, None, until)
 
 
 def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int | None) -> None:

@@ -76,7 +76,7 @@ def rerun(pool_id: int, seq: int) -> Rerun:
             terms = new
         balances.advance(terms, event.at)
         side = None if event.call is None else balances.side(terms, event.call.of_batch)
-        if event.call is None or side is None:
+        if event.call is None or side is None or _refused_at_door(event.call):
             continue
         if event.stage == LAPSE:
             release(*side, event.call.workload_class, event.call.charged)
@@ -99,14 +99,17 @@ def _events(kept: PoolState) -> Iterator[_Event]:
     for n, call in enumerate(lapsed):
         if call.lapsed_at is not None:
             yield _Event(micros(call.lapsed_at), LAPSE, 0, n, call)
-    # A job that was refused its place never came before the rule.
-    of_rule = of_pool.exclude(job_id__isnull=False, state=Call.State.SHED)
-    for call in of_rule.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
+    for call in of_pool.filter(Q(seq__gt=kept.seq) | Q(settled_seq__gt=kept.seq)):
         if call.seq > kept.seq:
             yield _Event(micros(call.offered_at), OPERATION, call.seq, call.position, call)
         if call.settled_at is not None and (call.settled_seq or 0) > kept.seq:
             place = call.settled_seq or 0, call.settled_position or 0
             yield _Event(micros(call.settled_at), OPERATION, *place, call)
+
+
+def _refused_at_door(call: Call) -> bool:
+    """Whether it stands for a job that got no place, and never came before the rule."""
+    return call.job_id is not None and call.state == Call.State.SHED
 
 
 def _offer_again(terms: PoolTerms, state: Levels, call: Call) -> Decision:

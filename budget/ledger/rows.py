@@ -183,11 +183,14 @@ class Changes(msgspec.Struct):
     def balances_changed(self) -> bool:
         """Whether the state after the batch differs from the one before in more than time."""
         return bool(
-            self.decided
-            or self.settled
-            or self.lapsed
-            or self.revision
+            self.levels_changed
             or self.enqueued
             or self.jobs
+            or self.forgotten_jobs
             or self.queues_changed
         )
+
+    @property
+    def levels_changed(self) -> bool:
+        """Whether something happened that changes what is left of limits, or may."""
+        return bool(self.decided or self.settled or self.lapsed or self.revision)

@@ -121,6 +121,9 @@ class Session:
             submission.attempted = batch.seq
         if on_jobs and msgspec.json.encode(batch.queues) != before:
             batch.changes.queues_changed = True
+        if on_jobs and reading.state is not None and not batch.changes.levels_changed:
+            # Nothing stored tells a re-run that there was a batch at this moment.
+            batch.balances.stand_still(reading.state.document)
         state = _new_state(batch, reading.state)
         store.write_and_commit(connection, self.pool_id, batch.changes, state)
         return answers, reading.state if state is None else state.known

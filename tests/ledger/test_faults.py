@@ -51,13 +51,19 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
     """The ledger's connections go through it."""
     params = connection.get_connection_params()
     host, port = params.get("host") or "localhost", int(params.get("port") or 5432)
-    with tempfile.TemporaryDirectory() as directory, Proxy(Path(directory), host, port) as proxy:
-        monkeypatch.setattr(
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Proxy(Path(directory), host, port) as proxy,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(
             type(connections["default"]),
             "get_connection_params",
             lambda _: {**params, "host": directory, "port": 5432},
         )
         yield proxy
+        # It may go through the proxy, too.
+        connection.close()
 
 
 def test_a_killed_connection(pool: Pool) -> None:

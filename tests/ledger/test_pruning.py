@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from budget.ledger import pruning
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.models import Call, PoolState
+from budget.models import Call, Job, PoolState
+from tests.jobs.queueing import enqueue, finish, take_one
 from tests.ledger.pools import admit, available, make_pool, settle
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -94,3 +95,24 @@ def test_an_open_call_of_a_pool_that_is_gone_does_not_stay_for_ever() -> None:
 def test_idempotency_keys_are_not_cut_short(days: int) -> None:
     with pytest.raises(CommandError, match="at least 2 days"):
         call_command("prune_calls", days=days)
+
+
+def test_jobs_go_with_their_calls_and_those_that_wait_stay() -> None:
+    pool = make_pool(SLOTS)
+    finish(*(enqueue(), take_one())[1:])
+    waiting = enqueue()
+    earlier = timedelta(days=10)
+    for job in Job.objects.all():
+        moved = new_id(pool_of(job.pk), made_at(job.pk) - earlier // timedelta(microseconds=1))
+        Job.objects.filter(pk=job.pk).update(
+            id=moved,
+            enqueued_at=F("enqueued_at") - earlier,
+            finished_at=F("finished_at") - earlier,
+        )
+    before = timezone.now() - timedelta(days=9)
+    assert pruning.prune(before - timedelta(days=2)).jobs == 0
+    assert pruning.prune(before).jobs == 1
+    assert [job.state for job in Job.objects.all()] == ["queued"]
+    assert waiting.state == "queued"
+    pool.delete()
+    assert pruning.prune(before).jobs == 1

@@ -2,6 +2,8 @@
 
 import random
 import time
+from contextlib import suppress
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +15,8 @@ from budget.ledger.operations import Admission
 from budget.ledger.rerun import rerun
 from budget.ledger.writers import stop_writers
 from budget.models import Call, Limit, Pool, PoolState, WorkloadClass
+from tests.jobs.accounts import check_accounts
+from tests.jobs.queueing import BATCHED, ECHO, enqueue, finish, take
 from tests.ledger.pools import admit, make_pool, settle, together
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -50,6 +54,76 @@ def history() -> Pool:
     settle(late.id, 1)
     services.cancel(admitted().id)
     return pool
+
+
+@pytest.fixture
+def history_of_jobs() -> Pool:
+    """Calls, jobs and jobs of a batch endpoint, with every ending and an edit between."""
+    WorkloadClass.objects.update(max_call_seconds=1, queue_limit=30)
+    pool = make_pool(
+        {"unit": "total_tokens", "algorithm": "token_bucket", "amount": 300_000},
+        {"unit": "requests", "algorithm": "gauge", "amount": 12},
+        shares={"adjuster": 40, "rescore": 20},
+        batch=True,
+        batch_window_hours=1,
+    )
+    Limit.objects.create(
+        pool=pool, of_batch=True, unit="total_tokens", algorithm="gauge", amount=50_000
+    )
+
+    def work(seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(12):
+            for slug in ("rescore", "nightly"):
+                place_job(slug, chance.randrange(2000), chance.choice([ECHO, BATCHED]))
+            admit("adjuster", chance.randrange(2000))
+            taken = take(3).jobs
+            taken += services.collect(pool.pk, uuid4(), "small", 2, 10_000).jobs
+            for job in taken:
+                ending, outcome = chance.choice(ENDINGS)
+                used = chance.randrange(3000)
+                if chance.random() < 0.8:
+                    finish(
+                        job,
+                        ending=ending,
+                        outcome=outcome,
+                        input_tokens=used,
+                        output_tokens=0,
+                        rest_seconds=0.01,
+                    )
+
+    seeds = iter(range(100))
+    together(4, lambda: work(next(seeds)))
+    Limit.objects.filter(algorithm="token_bucket").update(amount=200_000)
+    time.sleep(1.1)
+    together(4, lambda: work(next(seeds)))
+    return pool
+
+
+ENDINGS = [
+    ("succeeded", "succeeded"),
+    ("failed", "failed"),
+    ("sent_away", "rate_limited"),
+    ("sent_away", "cancelled"),
+]
+
+
+def place_job(slug: str, tokens: int, task: str) -> None:
+    with suppress(services.Shed):
+        enqueue(slug, tokens, task=task, args={"model": "small"})
+
+
+def test_every_decision_on_jobs_comes_out_the_same(history_of_jobs: Pool) -> None:
+    first = PoolState.objects.filter(pool_id=history_of_jobs.pk, kept=True).earliest("seq")
+    again = rerun(history_of_jobs.pk, first.seq)
+    assert again.differences == []
+    decided = Call.objects.filter(seq__gt=first.seq).exclude(state="shed", job_id__isnull=False)
+    assert again.decisions == decided.count() > 100
+    assert decided.filter(of_batch=True).exists()
+    assert decided.filter(job_id__isnull=False, state="lease_expired").exists()
+    newest = PoolState.objects.filter(pool_id=history_of_jobs.pk).latest("seq")
+    assert again.balances == decode_balances(bytes(newest.state)).pool
+    check_accounts(history_of_jobs)
 
 
 def admitted() -> Admission:

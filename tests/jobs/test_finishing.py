@@ -1,0 +1,260 @@
+"""How attempts end, and what becomes of their jobs."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from budget import services
+from budget.ledger.errors import LedgerUnavailable
+from budget.models import Call, Job, Pool, WorkloadClass
+from tests.jobs.accounts import balances, check_accounts
+from tests.jobs.clock import Clock, clock
+from tests.jobs.queueing import enqueue, finish, take, take_one
+from tests.ledger.conftest import quiet
+from tests.ledger.disturbances import eventually, lock_held
+from tests.ledger.pools import available, make_classes, make_pool
+
+__all__ = ["clock", "quiet"]
+
+SENT_AWAY = {"ending": "sent_away", "outcome": "rate_limited", "error": "429"}
+FAILED = {"ending": "failed", "outcome": "failed", "error": "it broke"}
+
+
+@pytest.fixture(autouse=True)
+def pool() -> Iterator[Pool]:
+    """The claims pool, whose accounts are right after every test."""
+    make_classes()
+    made = make_pool({"unit": "total_tokens", "algorithm": "sliding_window", "amount": 100_000})
+    yield made
+    check_accounts(made)
+
+
+def only_job() -> Job:
+    return Job.objects.get()
+
+
+def test_a_failed_attempt_rests_longer_each_time_until_they_are_used_up(clock: Clock) -> None:
+    enqueue()
+    for n, rest in enumerate([1, 2], start=1):
+        job = take_one()
+        assert (job.attempt, finish(job, **FAILED).state) == (n, "queued")
+        taken = take()
+        assert taken.jobs == []
+        assert taken.due is not None
+        moment = only_job().not_before
+        assert moment == taken.due
+        assert (moment - timezone.now()).total_seconds() - clock.ahead == pytest.approx(
+            rest, abs=0.5
+        )
+        clock.forward(rest)
+    assert finish(take_one(), **FAILED).state == "failed"
+    assert (only_job().error, only_job().attempts) == ("it broke", 3)
+    assert Call.objects.filter(job_id__isnull=False).count() == 3
+
+
+def test_a_failure_that_would_come_again_ends_the_job() -> None:
+    enqueue()
+    assert finish(take_one(), **FAILED, final=True).state == "failed"
+
+
+def test_a_failure_too_near_the_deadline_ends_the_job() -> None:
+    enqueue(deadline_ms=5_000)
+    assert finish(take_one(), **FAILED, rest_seconds=6).state == "failed"
+    assert "no time for another attempt" in only_job().error
+
+
+def test_an_attempt_that_was_sent_away_counts_for_nothing_and_its_class_rests(
+    pool: Pool, clock: Clock
+) -> None:
+    enqueue(), enqueue()
+    for rest in (1, 2, 4, 8):
+        job = take_one()
+        assert job.attempt == 1
+        assert finish(job, **SENT_AWAY).state == "queued"
+        assert available() == 100_000
+        taken = take(2)
+        assert taken.jobs == []
+        queue = (balances(pool).queues or {})["rescore"]
+        assert queue.blocked_until - queue.failed_at == rest * 1_000_000
+        clock.forward(rest)
+    assert len(take(2).jobs) == 1, "one at a time until the provider takes one again"
+
+
+def test_many_sent_away_at_once_are_one_failure(clock: Clock) -> None:
+    for _ in range(8):
+        enqueue()
+    for job in take(8).jobs:
+        finish(job, **SENT_AWAY)
+    clock.forward(1.1)
+    probe = take_one()
+    assert take(8).jobs == []
+    finish(probe)
+    assert len(take(8).jobs) == 7
+
+
+def test_a_success_of_before_the_refusal_does_not_end_the_rest() -> None:
+    enqueue(), enqueue(), enqueue()
+    first, second = take(2).jobs
+    finish(first, **SENT_AWAY, rest_seconds=30)
+    finish(second)
+    assert take().jobs == []
+
+
+def test_a_failed_probe_shows_that_the_provider_is_back(clock: Clock) -> None:
+    enqueue(), enqueue(), enqueue()
+    finish(take_one(), **SENT_AWAY)
+    clock.forward(2)
+    finish(take_one(), **FAILED)
+    assert len(take(3).jobs) == 2
+
+
+def test_a_provider_that_is_down_for_an_hour_costs_no_job_an_attempt(clock: Clock) -> None:
+    place = enqueue("nightly")
+    asked = 0
+    for _ in range(360):
+        for job in take(5).jobs:
+            finish(job, **SENT_AWAY)
+            asked += 1
+        clock.forward(10)
+    assert 50 < asked < 80
+    assert len(only_job().trail) <= 41
+    clock.forward(60)
+    assert finish(take_one()).state == "succeeded"
+    told = services.job(place.id)
+    assert (told["attempts"], told["trail"][-1]["event"]) == (1, "succeeded")
+
+
+def test_a_success_after_the_deadline_is_kept_but_expired(clock: Clock) -> None:
+    enqueue(deadline_ms=10_000)
+    job = take_one()
+    clock.forward(12)
+    assert finish(job, result='"late"', input_tokens=700, output_tokens=0).state == "expired"
+    assert only_job().result == '"late"'
+    assert "s after its deadline" in only_job().error
+    assert Call.objects.get().used_input_tokens == 700
+
+
+def test_a_lease_that_is_over_gives_the_job_to_the_next(clock: Clock) -> None:
+    enqueue()
+    first = take_one()
+    clock.forward(121)
+    assert services.due(["near_line"])
+    assert take().due is not None, "it is given back first"
+    second = take_one()
+    assert (second.id, second.attempt, second.call_id != first.call_id) == (first.id, 2, True)
+    late = finish(first, result="1", input_tokens=600, output_tokens=0)
+    assert (late.accepted, late.state) == (False, "running")
+    settled = Call.objects.get(pk=first.call_id)
+    assert (settled.state, settled.used_input_tokens) == ("settled", 600)
+    assert finish(second, result="2").accepted
+    assert only_job().result == "2"
+    events = [step["event"] for step in only_job().trail]
+    assert events == ["started", "lease_expired", "started", "succeeded"]
+
+
+def test_a_late_ending_of_a_job_that_waits_again_is_not_its_own(clock: Clock) -> None:
+    enqueue()
+    job = take_one()
+    clock.forward(121)
+    assert finish(job).accepted is False
+    assert only_job().state == "queued"
+
+
+def test_a_lease_that_is_over_ends_a_job_that_had_its_attempts(clock: Clock) -> None:
+    WorkloadClass.objects.filter(slug="rescore").update(max_attempts=1)
+    enqueue()
+    job = take_one()
+    clock.forward(121)
+    assert take().jobs == []
+    assert (only_job().state, only_job().attempts) == ("failed", 1)
+    assert "never reported back" in only_job().error
+    assert finish(job).accepted is False
+    assert only_job().state == "failed"
+
+
+def test_a_lease_that_is_over_after_the_deadline_expires_the_job(clock: Clock) -> None:
+    enqueue(deadline_ms=60_000)
+    take_one()
+    clock.forward(121)
+    take()
+    assert only_job().state == "expired"
+
+
+def test_a_plain_admission_ends_leases_of_jobs_too(clock: Clock) -> None:
+    enqueue()
+    take_one()
+    clock.forward(121)
+    services.admit(
+        services.AdmissionRequest(
+            pool="claims", workload_class="adjuster", input_tokens=1, output_tokens=0
+        )
+    )
+    assert only_job().state == "queued"
+
+
+def test_a_running_job_that_is_cancelled_is_billed_for_what_it_used() -> None:
+    enqueue()
+    job = take_one()
+    assert services.cancel_job(job.id)["state"] == "cancelled"
+    told = finish(job, result="1", input_tokens=300, output_tokens=0)
+    assert (told.accepted, told.state) == (False, "cancelled")
+    assert (only_job().result, available()) == (None, 99_700)
+
+
+def test_an_ending_told_twice_with_other_numbers_counts_once() -> None:
+    enqueue()
+    job = take_one()
+    finish(job, input_tokens=300, output_tokens=0)
+    again = finish(job, input_tokens=900, output_tokens=0)
+    assert (again.accepted, again.state, available()) == (True, "succeeded", 99_700)
+
+
+def test_an_ending_whose_teller_gave_up_is_made(settings: Any, quiet: None) -> None:
+    enqueue()
+    job = take_one()
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.2
+    with lock_held(Pool.objects.get()), pytest.raises(LedgerUnavailable):
+        finish(job, result="1")
+    assert eventually(lambda: only_job().state == "succeeded")
+
+
+def test_an_attempt_ends_whatever_its_error_says() -> None:
+    enqueue()
+    error = "nul \0, half \ud800 and long " + "x" * 10_000
+    assert finish(take_one(), **{**FAILED, "error": error}, final=True).state == "failed"
+    assert only_job().error.startswith("nul �, half ? and long xxx")
+    assert len(only_job().error) == 2000
+
+
+def test_an_attempt_of_another_job_ends_nothing() -> None:
+    enqueue(), enqueue()
+    first, second = take(2).jobs
+    second.id = first.id
+    with pytest.raises(services.UnknownJob):
+        finish(second)
+    assert Job.objects.filter(state="running").count() == 2
+
+
+def test_a_job_sent_back_over_the_bound_is_kept() -> None:
+    WorkloadClass.objects.filter(slug="rescore").update(queue_limit=1)
+    enqueue()
+    job = take_one()
+    enqueue()
+    assert finish(job, **SENT_AWAY, rest_seconds=0).state == "queued"
+    assert services.queues("claims")["rescore"].depth == 2
+    assert len(take(2).jobs) == 2
+
+
+def test_the_time_to_serve_is_learned() -> None:
+    enqueue()
+    job = take_one()
+    Job.objects.filter(pk=job.id).update(started_at=timezone.now() - timedelta(seconds=30))
+    finish(job)
+    enqueue(deadline_ms=32_000)
+    Job.objects.filter(state="queued").update(deadline=timezone.now() + timedelta(seconds=29))
+    assert take().jobs == []
+    expired = Job.objects.get(state="expired")
+    assert expired.error == "Not run: less time was left to its deadline than it takes."
