@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from budget.ledger.balances import Balances, decode_balances
-from budget.models import Call, Job, Pool, PoolState, UsageMinute
+from budget.models import Call, Job, Pool, PoolState, UsageMinute, WorkloadClass
 
 ENDS = ["succeeded", "failed", "expired", "cancelled"]
 
@@ -47,7 +47,9 @@ def check_attempts(pool: Pool) -> None:
     """One open call per running job, none begun too late, none too many."""
     jobs = {job.pk: job for job in Job.objects.filter(pool_id=pool.pk)}
     calls = list(Call.objects.filter(pool_id=pool.pk, job_id__isnull=False).exclude(state="shed"))
+    most = dict(WorkloadClass.objects.values_list("slug", "max_attempts"))
     for job in jobs.values():
+        assert job.attempts <= most.get(job.workload_class, job.attempts)
         assert (job.finished_at is not None) == (job.state in ENDS)
         if job.state in ENDS:
             assert job.trail[-1]["event"] == job.state

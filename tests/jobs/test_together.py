@@ -139,6 +139,8 @@ class World:
         self.session = Session(self.pool.pk)
         self.ids: list[Any] = []
         self.taken: list[TakenJob] = []
+        first = [self.enqueue(slug, 500, None, None, None) for slug in 2 * QUEUED]
+        self.decide([Submission(operation) for operation in first])
 
     def live(self, step: tuple[Any, ...]) -> None:
         """Do one step and check every account."""
@@ -244,7 +246,7 @@ class World:
     # Against a database, shrinking takes minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
-@given(steps=st.lists(STEPS, min_size=5, max_size=40))
+@given(steps=st.lists(STEPS, min_size=10, max_size=40))
 def test_the_counts_equal_the_tables_and_every_job_ends_once(
     clock: Clock, steps: list[tuple[Any, ...]]
 ) -> None:
