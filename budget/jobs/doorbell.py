@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import Any, cast
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from budget.jobs.tickets import issue
 from budget.models import WorkloadClass
@@ -26,12 +26,17 @@ def ring(sender: Any, workload_class: str, **_: Any) -> None:
     """Issue a ticket for the class's tier, unless this was done a moment ago.
 
     In a transaction of the caller's a ticket would wait for its end, and break it where it
-    fails: so it is issued after that.
+    fails: so it is issued after that. A thread without a connection is left without one.
     """
     now = time.monotonic()
     if now - _looked.get(workload_class, -LOOK_SECONDS) >= LOOK_SECONDS:
         _looked[workload_class] = now
-        transaction.on_commit(partial(_issue_for, workload_class), robust=True)
+        connected = connection.connection is not None
+        try:
+            transaction.on_commit(partial(_issue_for, workload_class), robust=True)
+        finally:
+            if not connected:
+                connection.close()
 
 
 def _issue_for(workload_class: str) -> None:

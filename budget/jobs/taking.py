@@ -1,5 +1,6 @@
 """How a ticket asks for jobs: pool by pool, no more than there are threads, and not in vain."""
 
+import time
 from collections.abc import Sequence
 
 from budget import services
@@ -8,6 +9,8 @@ from budget.jobs.crew import Crew
 from budget.rule.terms import Tier
 from budget.services import UnknownPool
 
+LOOK_SECONDS = 0.2
+"""How long pools that give jobs are asked for more before another look at all of them."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds; after a taking that brought nothing, doubled as long as none does."""
 
@@ -18,6 +21,9 @@ class Taking:
     def __init__(self, tiers: Sequence[Tier]) -> None:
         self._tiers = tiers
         self._pause = SHORTEST_PAUSE
+        self._looked = 0.0
+        self._fruitful: list[int] = []
+        """Pools that gave jobs the last time, and so may have more."""
         self._turns: dict[int, int] = {}
         """By pool: its place in the order of takings, so that each has its turn."""
 
@@ -26,15 +32,21 @@ class Taking:
 
         In seconds from now: 0 if it is worth it at once, None while nothing waits.
         """
-        waits = services.due(self._tiers)
-        ready = [pool for pool, seconds in waits.items() if seconds <= 0]
+        ready = self._fruitful
+        if not ready or time.monotonic() > self._looked + LOOK_SECONDS:
+            self._looked = time.monotonic()
+            waits = services.due(self._tiers)
+            ready = [pool for pool, seconds in waits.items() if seconds <= 0]
+            if not ready:
+                self._fruitful = []
+                return min(waits.values(), default=None)
         ready.sort(key=lambda pool: self._turns.get(pool, 0))
-        started = [self._start(crew, pool, len(ready) - i) for i, pool in enumerate(ready)]
-        if any(started):
+        self._fruitful = [
+            pool for i, pool in enumerate(ready) if self._start(crew, pool, len(ready) - i)
+        ]
+        if self._fruitful:
             self._pause = SHORTEST_PAUSE
             return 0.0
-        if not ready:
-            return min(waits.values(), default=None)
         pause, self._pause = self._pause, min(LONGEST_PAUSE, 2 * self._pause)
         return pause
 
