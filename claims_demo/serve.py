@@ -37,9 +37,14 @@ def serve(host: str, port: int) -> int:
     prepare(host)
     with clusters() as jobs, web(host, port) as process:
         print(f"Serving on {address(host, port)}/ (Ctrl-C stops)", flush=True)
+        print(f"Jobs run in the clusters {_names(jobs)}", flush=True)
         if host not in LOOPBACK and not flag("HTTPS", default=False):
             print(PLAIN, file=sys.stderr, flush=True)
         return _watch(process, jobs)
+
+
+def _names(jobs: Sequence[ClusterProcess]) -> str:
+    return " and ".join(f"{cluster.name} ({cluster.log})" for cluster in jobs)
 
 
 def _watch(process: subprocess.Popen[bytes], jobs: Sequence[ClusterProcess]) -> int:

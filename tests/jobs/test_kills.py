@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.db import connection
 
 from budget import services
 from budget.models import Call, WorkloadClass
@@ -17,6 +18,11 @@ from tests.jobs.tasks import pids, runs
 from tests.ledger.pools import make_classes, make_pool
 
 pytestmark = pytest.mark.processes
+
+END_OTHER_SESSIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +52,7 @@ def test_a_job_that_kills_its_worker_is_tried_as_often_as_it_may(
     tmp_path: Path, record: Path
 ) -> None:
     """The field: a worker killed in a task ran it over and over in spite of one attempt."""
+    WorkloadClass.objects.update(max_call_seconds=1)
     with running(tmp_path, "near_line"):
         deadly = enqueue(task="tests.jobs.tasks.die", args={"record": str(record)})
         wait_for(lambda: states() == {"failed": 1})
@@ -107,3 +114,15 @@ def test_a_worker_whose_cluster_was_killed_ends_by_itself(tmp_path: Path) -> Non
         sentinel.kill()
         assert cluster.process.wait(5) == 1
         assert psutil.wait_procs(orphans, timeout=5)[1] == []
+
+
+def test_connections_that_are_lost_over_and_over_cost_no_job(tmp_path: Path, record: Path) -> None:
+    with running(tmp_path, "near_line") as (cluster,):
+        work(record, 60, 0.4)
+        for _ in range(3):
+            time.sleep(0.4)
+            with connection.cursor() as cursor:
+                cursor.execute(END_OTHER_SESSIONS)
+        assert wait_until_done(30) == {"succeeded": 60}
+        assert set(runs(record).values()) == {1}
+        assert cluster.stop() < 5
