@@ -8,6 +8,10 @@ from django.utils import timezone
 
 from budget import services
 from budget.ledger.errors import LedgerUnavailable
+from budget.ledger.ids import new_id
+from budget.ledger.job_operations import CancelJob, Take
+from budget.ledger.session import Session
+from budget.ledger.submission import Submission
 from budget.ledger.writers import stop_writers
 from budget.models import Call, Job, Limit, Pool, PoolState, WorkloadClass
 from tests.jobs.accounts import balances, check_accounts, check_queues
@@ -157,6 +161,25 @@ def test_taking_together_takes_each_once(pool: Pool) -> None:
     jobs = [job.id for found in taken for job in found]
     assert len(jobs) == len(set(jobs)) == 40
     assert set(jobs) == ids
+    check_accounts(pool)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_job_cancelled_in_the_same_batch_does_not_start(pool: Pool, late: bool) -> None:
+    first, second = enqueue(), enqueue("nightly")
+    if late:
+        Job.objects.filter(pk=first.id).update(deadline=timezone.now())
+    session = Session(pool.pk)
+    cancelling = Submission(CancelJob(id=first.id))
+    taking = Submission(Take(id=new_id(pool.pk), tiers=("near_line", "bulk"), most=5))
+    cancelled, taken = session.decide([cancelling, taking])
+    session.close()
+    assert (getattr(cancelled, "state", None), Job.objects.get(pk=first.id).state) == (
+        "cancelled",
+        "cancelled",
+    )
+    assert isinstance(taken, services.Taken)
+    assert [job.id for job in taken.jobs] == [second.id]
     check_accounts(pool)
 
 
