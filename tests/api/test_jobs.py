@@ -1,6 +1,6 @@
 """Jobs over HTTP: given a place, looked at, cancelled."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
@@ -117,7 +117,7 @@ def test_a_finished_job_is_not_cancelled(caller: Caller) -> None:
     assert "succeeded" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("job_id", [str(uuid4()), "x", "%00", "7" * 400])
+@pytest.mark.parametrize("job_id", [str(UUID(int=7)), "x", "%00", "7" * 400])
 def test_a_job_nobody_made_is_not_found(caller: Caller, job_id: str) -> None:
     assert caller.get(f"{JOBS}/{job_id}").status_code == 404
     assert caller.post(f"{JOBS}/{job_id}/cancel", b"").status_code == 404
