@@ -2,6 +2,7 @@
 
 import logging
 import time
+import traceback
 from collections.abc import Sequence
 from math import isfinite
 from uuid import UUID
@@ -60,7 +61,7 @@ def run(job: TakenJob, attempt: tasks.Attempt) -> Finish:
         missing = tasks.UnknownTask(f"This worker has no task {job.task}: is it deployed?")
         return _ending(job, attempt, "failed", "cancelled", missing, rest=DEPLOY_SECONDS)
     except BaseException as error:  # a task's sys.exit() must not lose its job
-        logger.warning("Attempt %d at job %s failed.", job.attempt, job.id, exc_info=True)
+        logger.warning("Attempt %d at job %s failed.\n%s", job.attempt, job.id, _told(error))
         return _ending(job, attempt, "failed", "failed", error)
     ending = _ending(job, attempt, "succeeded", "succeeded")
     ending.result = result
@@ -122,6 +123,15 @@ def _rest(error: tasks.TryAgain) -> float | None:
     if seconds is None or not isfinite(seconds) or seconds <= 0:
         return None
     return min(float(seconds), LONGEST_REST)
+
+
+def _told(error: BaseException) -> str:
+    """Its traceback, as any log can hold it."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except Exception:  # somebody else's code
+        text = type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _in_words(error: BaseException) -> str:
