@@ -44,6 +44,12 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
     }
 
 
+def leased_with_batch(batch_id: UUID) -> list[UUID]:
+    """The calls of a batch's jobs that run, in the order of the jobs."""
+    running = Job.objects.filter(batch_id=batch_id, state=Job.State.RUNNING, call_id__isnull=False)
+    return [call for call in running.order_by("pk").values_list("call_id", flat=True) if call]
+
+
 def with_work(taken: Taken) -> Taken:
     """The same with what is to be run, which the ledger need not carry through its lock."""
     work = Job.objects.filter(pk__in=[job.id for job in taken.jobs])

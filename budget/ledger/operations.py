@@ -4,6 +4,7 @@ Amounts are whole tokens or requests. Charged, refunded and overrun amounts are 
 unit, for the units of the pool's limits, as the pool's provider counts them.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal, Protocol
@@ -143,6 +144,21 @@ class Renew(msgspec.Struct, kw_only=True, eq=False):
     key_prefix: str = ""
     wanted: int | None = None
     """The end asked for in a transaction of unknown fate, in microseconds since the epoch."""
+
+
+class RenewMany(msgspec.Struct, kw_only=True, eq=False):
+    """Let the leases of many calls last until one moment at least; ended ones are left alone."""
+
+    id: UUID
+    calls: Sequence[UUID]
+    until: int
+    """In microseconds since the epoch."""
+
+
+class RenewedMany(msgspec.Struct, kw_only=True):
+    """How many leases last that long now."""
+
+    leases: int
 
 
 class Request(Protocol):

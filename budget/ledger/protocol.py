@@ -1,7 +1,16 @@
 """Everything that can be put to the ledger, and everything it answers."""
 
 from budget.ledger.job_operations import JobAnswer, JobOperation
-from budget.ledger.operations import Admission, Admit, Renew, Renewed, Settle, Settled
+from budget.ledger.operations import (
+    Admission,
+    Admit,
+    Renew,
+    Renewed,
+    RenewedMany,
+    RenewMany,
+    Settle,
+    Settled,
+)
 
-Operation = Admit | Settle | Renew | JobOperation
-Answer = Admission | Settled | Renewed | JobAnswer
+Operation = Admit | Settle | Renew | RenewMany | JobOperation
+Answer = Admission | Settled | Renewed | RenewedMany | JobAnswer

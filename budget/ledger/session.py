@@ -17,11 +17,11 @@ from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPo
 from budget.ledger.finishing import lapse_jobs
 from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
 from budget.ledger.lineup import ensure_counted
-from budget.ledger.operations import Admit, Renew, Settle
+from budget.ledger.operations import Admit, Renew, RenewMany, Settle
 from budget.ledger.protocol import Answer, Operation
 from budget.ledger.queueing import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
 from budget.ledger.rows import NewRevision
-from budget.ledger.settling import lapse, renew, settle
+from budget.ledger.settling import lapse, renew, renew_many, settle
 from budget.ledger.submission import Submission
 from budget.ledger.terms import Policy, load_policy, load_revision
 from budget.rule.terms import PoolTerms
@@ -211,6 +211,8 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
             return settle(batch, operation)
         if isinstance(operation, Renew):
             return renew(batch, operation)
+        if isinstance(operation, RenewMany):
+            return renew_many(batch, operation)
         return decide_job(batch, operation, submission.attempted)
     except BudgetError as error:
         return error
@@ -219,7 +221,7 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
 def _unknown_to(operation: Operation) -> BudgetError:
     if isinstance(operation, Admit | Enqueue):
         return UnknownPool(f"There is no pool {operation.request.pool!r}.")
-    if isinstance(operation, Take | Collect):
+    if isinstance(operation, Take | Collect | RenewMany):
         return UnknownPool("The pool is gone.")
     if isinstance(operation, Finish | CancelJob):
         return UnknownJob(f"There is no job {operation.id}.")
@@ -235,6 +237,8 @@ def _ids(submissions: Sequence[Submission]) -> list[UUID]:
             ids.append(operation.call_id)
         elif isinstance(operation, Settle | Renew):
             ids.append(operation.id)
+        elif isinstance(operation, RenewMany):
+            ids.extend(operation.calls)
         elif isinstance(operation, Enqueue):
             # Its refusal stands under the same id.
             ids.extend([operation.id] if submission.attempted is not None else [])

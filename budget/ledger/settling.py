@@ -8,7 +8,15 @@ from msgspec import structs
 from budget.ledger.batch import Batch, amounts, units
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.errors import AlreadySettled, CallWasShed, Implausible, UnknownCall
-from budget.ledger.operations import NEVER_LEFT, Renew, Renewed, Settle, Settled
+from budget.ledger.operations import (
+    NEVER_LEFT,
+    Renew,
+    Renewed,
+    RenewedMany,
+    RenewMany,
+    Settle,
+    Settled,
+)
 from budget.ledger.rows import RenewedCall, SettledCall, StoredCall
 from budget.providers import Tokens
 from budget.rule.pool import Settlement, release
@@ -63,6 +71,20 @@ def renew(batch: Batch, operation: Renew) -> Renewed:
         operation.wanted = call.lease_expires
         batch.changes.renewed.append(RenewedCall(call.id, call.lease_expires))
     return Renewed(id=call.id, lease_expires=moment(call.lease_expires))
+
+
+def renew_many(batch: Batch, operation: RenewMany) -> RenewedMany:
+    """Move the ends of leases that are not over to a moment, unless they end later."""
+    leases = 0
+    for call_id in operation.calls:
+        call = batch.calls.get(call_id)
+        if call is None or call.state != "open" or call.lease_expires is None:
+            continue
+        leases += 1
+        if call.lease_expires < operation.until:
+            call.lease_expires = operation.until
+            batch.changes.renewed.append(RenewedCall(call.id, call.lease_expires))
+    return RenewedMany(leases=leases)
 
 
 def lapse(batch: Batch, calls: Iterable[StoredCall]) -> None:

@@ -43,7 +43,7 @@ from budget.services.calls import (
 )
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
 from budget.services.queues import queues, wait_until_green
-from budget.services.running import collect, due, finish, take
+from budget.services.running import collect, due, finish, renew_batch, take
 
 __all__ = [
     "IN_PROCESS",
@@ -87,6 +87,7 @@ __all__ = [
     "pool_view",
     "queues",
     "renew",
+    "renew_batch",
     "settle",
     "take",
     "usage",

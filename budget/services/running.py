@@ -1,15 +1,21 @@
 """Running jobs: what the workers ask for. Producers have no use for it."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
+from budget.ledger.clock import micros
 from budget.ledger.dues import due_pools
 from budget.ledger.errors import UnknownJob, UnknownPool
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken
-from budget.ledger.jobs import with_work
+from budget.ledger.jobs import leased_with_batch, with_work
+from budget.ledger.operations import RenewedMany, RenewMany
 from budget.rule.terms import Tier
 from budget.services.asking import ask
+
+MOST_RENEWED = 1_000
+"""Leases renewed per operation, so that none holds the lock for long."""
 
 
 def due(tiers: Iterable[Tier]) -> dict[int, float]:
@@ -49,6 +55,22 @@ def collect(pool_id: int, batch_id: UUID, model: str, most: int, most_bytes: int
     )
     assert isinstance(collected, Taken), "the answer to a Collect"
     return with_work(collected)
+
+
+def renew_batch(pool_id: int, batch_id: UUID, until: datetime) -> int:
+    """Let the leases of a batch's running jobs last until a moment at least; how many do.
+
+    For a batch that is sent later than it was collected. The same again changes nothing, and
+    a lease that is over already stays so. Raises UnknownPool, LedgerUnavailable.
+    """
+    calls = leased_with_batch(batch_id)
+    renewed = 0
+    for start in range(0, len(calls), MOST_RENEWED):
+        some = calls[start : start + MOST_RENEWED]
+        answer = ask(RenewMany(id=new_id(pool_id), calls=some, until=micros(until)))
+        assert isinstance(answer, RenewedMany), "the answer to a RenewMany"
+        renewed += answer.leases
+    return renewed
 
 
 def finish(ending: Finish) -> Finished:
