@@ -28,7 +28,7 @@ class LimitStanding(NamedTuple):
     terms: LimitTerms
     available: float | None
     classes: list[ClassStanding]
-    """None on a limit of the batch endpoint, which has no floors."""
+    """Empty for a limit of the batch endpoint, which has no floors."""
     of_batch: bool = False
 
     @property

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management.base import CommandError
+from django.db.models import Q
 
 from budget import services
 from budget.models import Job, Pool, WorkloadClass
@@ -153,3 +154,17 @@ def test_cancelling_can_be_kept_to_one_pool(run: Run) -> None:
     assert services.queues("claims")["rescore"].depth == 1
     assert "on claims, other." in run("jobs", "cancel", "rescore")[0]
     assert services.queues("claims")["rescore"].depth == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--pool", "claims", "pause", "rescore"],
+        ["--json", "drain", "rescore"],
+        ["--json", "cancel", "rescore"],
+    ],
+)
+def test_an_option_that_a_verb_has_no_use_for_is_refused(run: Run, arguments: list[str]) -> None:
+    with pytest.raises(CommandError, match="leave --json"):
+        run("jobs", *arguments)
+    assert not WorkloadClass.objects.filter(Q(paused=True) | Q(draining=True)).exists()

@@ -21,6 +21,12 @@ def blocks(path: Path, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
+def documents(language: str) -> list[str]:
+    """The code of all documents in a language."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [block.code for path in paths for block in blocks(path, language)]
+
+
 def readme(language: str) -> list[str]:
     """The README's code in a language."""
     return [block.code for block in blocks(ROOT / "README.md", language)]

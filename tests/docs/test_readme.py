@@ -10,7 +10,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 from budget import conf
-from tests.docs.blocks import ROOT, readme
+from tests.docs.blocks import ROOT, documents
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 DOCUMENTS += sorted((ROOT / "docs").glob("*.md"))
@@ -20,7 +20,7 @@ TARGET = re.compile(r"(?:^|`)make ([a-z]+(?: [a-z]+)*)((?: [A-Z]+=\S+)*)", re.MU
 VARIABLE = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
 
 
-@pytest.mark.parametrize("code", readme("python"))
+@pytest.mark.parametrize("code", documents("python"))
 def test_python_compiles_and_imports_what_exists(code: str) -> None:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom):

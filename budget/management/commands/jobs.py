@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from budget import services
 from budget.jobs import words
@@ -63,6 +63,12 @@ class Command(BaseCommand):
         with migrated():
             if verb is None:
                 self._show(options["pool"], options["json"])
+            elif options["json"] or (options["pool"] and verb != "cancel"):
+                raise CommandError(
+                    f"{verb} takes a class on all pools: leave --json and --pool out."
+                    if verb != "cancel"
+                    else "cancel prints no JSON: leave --json out."
+                )
             elif verb == "cancel":
                 self._cancel(options["workload_class"], options["pool"], options["reason"])
             else:
@@ -98,7 +104,7 @@ class Command(BaseCommand):
             pool_id__in=[row.pk for row in pools],
             workload_class=slug,
             state=Job.State.QUEUED,
-            enqueued_at__lte=timezone.now(),
+            enqueued_at__lte=Now(),
         )
         ids = waiting.order_by("id").values_list("pk", flat=True).iterator(AT_ONCE)
         cancelled = 0
