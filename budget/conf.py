@@ -1,5 +1,6 @@
 """Every setting of the app: one function each, named as the setting without `BUDGET_`."""
 
+from math import ceil
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +19,10 @@ def batch_poll_seconds() -> float:
 
 
 def call_retention_days() -> int:
-    """How many days `prune_calls` keeps calls and what it takes to re-run them. Default: 90."""
+    """How many days `prune_calls` keeps calls, jobs with their results, and batches. Default: 90.
+
+    And what it takes to re-run the calls' decisions.
+    """
     return _setting("CALL_RETENTION_DAYS", 90)
 
 
@@ -122,3 +126,11 @@ def provider_keys() -> dict[str, str]:
 def ticket_seconds() -> float:
     """For how long one ticket starts jobs, before it makes way for the next. Default: 5."""
     return _setting("TICKET_SECONDS", 5.0)
+
+
+def ticket_timeout() -> int:
+    """After how many seconds django-q kills the worker of a ticket; no setting of its own.
+
+    A minute more than `ticket_seconds`, in which a database that is away may come back.
+    """
+    return ceil(ticket_seconds()) + 60

@@ -23,6 +23,7 @@ STATUSES: dict[type[Exception], int] = {
     ledger.Forbidden: 403,
     ledger.CallWasShed: 409,
     ledger.AlreadySettled: 409,
+    ledger.CallOfJob: 409,
     ledger.JobEnded: 409,
     ledger.KeyReused: 422,
 }

@@ -199,7 +199,7 @@ def _accept(
     job = batch.know(_as_stored(row))
     if not queue.depth:
         catch_up(batch.terms, batch.queues, member.slug)
-    queue.enqueue(job.tokens, batch.now)
+    queue.enqueue(job.tokens, deadline, batch.now)
     _foresee(batch, member, queue, row)
     batch.balances.minute.count_offer(member.slug, job.tokens)
     return _place(batch, job)

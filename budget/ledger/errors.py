@@ -42,6 +42,10 @@ class AlreadySettled(BudgetError):
     """The call was settled with other numbers, or its lease is over."""
 
 
+class CallOfJob(BudgetError):
+    """The call is an attempt at a job: only whoever runs the job ends or extends it."""
+
+
 class KeyReused(BudgetError):
     """The idempotency key came before with another request."""
 

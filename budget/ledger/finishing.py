@@ -10,7 +10,7 @@ from budget.ledger.job_operations import CancelJob, Finish, Finished
 from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Settle
 from budget.ledger.rows import StoredCall
-from budget.ledger.settling import settle
+from budget.ledger.settling import conclude
 from budget.rule.dequeue import Queue, block, service_margin
 from budget.rule.terms import SECOND
 
@@ -98,7 +98,7 @@ def _settle(batch: Batch, operation: Finish, call: StoredCall) -> None:
         curbed=True,
     )
     try:
-        settle(batch, settlement)
+        conclude(batch, call, settlement)
     except AlreadySettled:
         # The same attempt, told once more with other numbers: the first ones stand.
         return
@@ -149,7 +149,8 @@ def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall
     job.attempts = max(0, job.attempts - 1)
     rest = operation.rest_seconds
     if call.of_batch or rest == 0:
-        ready_at = batch.now + int(rest * SECOND) if rest else None
+        # No longer than to its deadline, when it is to be dropped.
+        ready_at = min(batch.now + int(rest * SECOND), job.deadline) if rest else None
         _requeue(batch, job, "sent_away", operation.error, ready_at)
         return
     _requeue(batch, job, "sent_away", operation.error, None)
@@ -168,7 +169,7 @@ def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall
 def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int | None) -> None:
     """Back into the queue, over its bound if need be; ready at once or after a rest."""
     queue = batch.queue(job.workload_class)
-    queue.enqueue(job.tokens, job.enqueued_at)
+    queue.enqueue(job.tokens, job.deadline, job.enqueued_at)
     queue.oldest = min(queue.oldest, job.enqueued_at)
     if ready_at is None:
         queue.ready_at = 0

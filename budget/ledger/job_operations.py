@@ -159,6 +159,18 @@ class Finish(msgspec.Struct, kw_only=True, eq=False):
     """After `failed`: another attempt would fail too."""
 
 
+def handed_back(job: TakenJob, error: str = "") -> Finish:
+    """The ending of an attempt that never began: it counts for nothing, and is up for taking."""
+    return Finish(
+        id=job.id,
+        call_id=job.call_id,
+        ending="sent_away",
+        outcome="cancelled",
+        error=error,
+        rest_seconds=0,
+    )
+
+
 class CancelJob(msgspec.Struct, kw_only=True, eq=False):
     """End a job that nobody wants any more."""
 

@@ -44,17 +44,17 @@ WHERE j.claim = ANY (%s) AND j.pool_id = %s AND j.state = 'running'
 COUNT_QUEUES = f"""
 WITH held AS (
     SELECT workload_class, input_tokens + output_tokens AS tokens, enqueued_at,
-        1 AS waits, 0 AS runs
+        deadline, 1 AS waits, 0 AS runs
     FROM budget_job WHERE pool_id = %(pool)s AND state = 'queued' AND not_before IS NULL
     UNION ALL
-    SELECT workload_class, input_tokens + output_tokens, enqueued_at, 1, 0
+    SELECT workload_class, input_tokens + output_tokens, enqueued_at, deadline, 1, 0
     FROM budget_job WHERE pool_id = %(pool)s AND state = 'queued' AND not_before IS NOT NULL
     UNION ALL
-    SELECT workload_class, 0, NULL, 0, 1
+    SELECT workload_class, 0, NULL, NULL, 0, 1
     FROM budget_job WHERE pool_id = %(pool)s AND state = 'running'
 )
 SELECT workload_class, sum(waits)::bigint, sum(tokens)::bigint, sum(runs)::bigint,
-    {_micros("min(enqueued_at)")}
+    {_micros("min(enqueued_at)")}, {_micros("min(deadline)")}
 FROM held GROUP BY workload_class
 """
 
@@ -99,7 +99,7 @@ SELECT workload_class, count(*), sum(tokens)::bigint FROM gone GROUP BY workload
 # How long the oldest has waited, as the part of its time: of the hundred most urgent ones,
 # among which it is as long as jobs of one class have alike deadlines.
 WAITED = f"""
-SELECT c.slug, o.oldest, w.part
+SELECT c.slug, o.oldest, w.part, w.first_deadline
 FROM jsonb_to_recordset(%(classes)s::jsonb) AS c (slug text, cutoff bigint)
 CROSS JOIN LATERAL (
     SELECT {_micros("min(first)")} AS oldest
@@ -113,7 +113,8 @@ CROSS JOIN LATERAL (
 ) AS o
 CROSS JOIN LATERAL (
     SELECT max(extract(epoch FROM {_moment("%(now)s")} - enqueued_at)
-        / greatest(0.001, extract(epoch FROM deadline - enqueued_at)))::float AS part
+        / greatest(0.001, extract(epoch FROM deadline - enqueued_at)))::float AS part,
+        {_micros("min(deadline)")} AS first_deadline
     FROM (VALUES (false), (true)) AS b (batchable)
     CROSS JOIN LATERAL (
         SELECT enqueued_at, deadline FROM budget_job

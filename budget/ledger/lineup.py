@@ -36,11 +36,12 @@ def ensure_counted(
     counted = connection.execute(job_queries.COUNT_QUEUES, {"pool": batch.pool_id}, prepare=True)
     pipeline.sync()
     for queue in batch.queues.values():
-        queue.depth = queue.tokens = queue.running = queue.oldest = queue.ready_at = 0
-    for slug, depth, tokens, running, oldest in counted:
+        queue.depth = queue.tokens = queue.running = 0
+        queue.oldest = queue.first_deadline = queue.ready_at = 0
+    for slug, depth, tokens, running, oldest, first_deadline in counted:
         queue = batch.queue(slug)
         queue.depth, queue.tokens, queue.running = depth, tokens, running
-        queue.oldest = oldest or 0
+        queue.oldest, queue.first_deadline = oldest or 0, first_deadline or 0
     balances.recount = False
     batch.changes.queues_changed = True
 
@@ -130,12 +131,17 @@ def _expire_and_turn(
     )
     waited = connection.execute(job_queries.WAITED, params, prepare=True)
     pipeline.sync()
+    expired = 0
     for slug, jobs, tokens in late:
+        expired += jobs
         batch.queue(slug).leave(jobs, tokens)
         batch.balances.minute.count_expired(slug, jobs)
-    for slug, oldest, part in waited:
+    more = expired >= MOST_EXPIRED
+    for slug, oldest, part, first_deadline in waited:
         queue = batch.queue(slug)
-        queue.oldest = (oldest or queue.oldest) if queue.depth else 0
+        if queue.depth:
+            queue.oldest = oldest or queue.oldest
+            queue.first_deadline = batch.now if more else first_deadline or 0
         turn(queue, part or 0.0, conf.newest_first_after())
 
 

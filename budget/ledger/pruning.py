@@ -1,4 +1,4 @@
-"""Forgets old calls, together with the states from which they could be re-run."""
+"""Forgets old calls, jobs and batches, and the states from which calls could be re-run."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -30,8 +30,14 @@ SELECT id, coalesce(finished_at, enqueued_at) < %(before)s
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = j.pool_id))
 FROM budget_job j WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
 """
+BATCHES = """
+SELECT id, coalesce(finished_at, created_at) < %(before)s
+    AND (finished_at IS NOT NULL
+        OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = b.pool_id))
+FROM budget_jobbatch b WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+"""
 DELETE_JOBS = "DELETE FROM budget_job WHERE id = ANY (%s)"
-DELETE_BATCHES = "DELETE FROM budget_jobbatch WHERE finished_at < %s"
+DELETE_BATCHES = "DELETE FROM budget_jobbatch WHERE id = ANY (%s)"
 DELETE_CALLS = "DELETE FROM budget_call WHERE id = ANY (%s)"
 
 # One step through the index per pool, deleted ones included.
@@ -59,22 +65,23 @@ class Pruned(NamedTuple):
 
     calls: int
     jobs: int
+    batches: int
     states: int
 
 
 def prune(before: datetime) -> Pruned:
-    """Delete calls and jobs that ended and states left before a moment; how many of each.
+    """Delete calls, jobs and batches that ended and states left before a moment; how many.
 
-    Open calls stay, for their leases still end, unless their pool is gone.
+    What is still open stays, for it will end, unless its pool is gone.
     """
     calls = sum(_prune_by_id(CALLS, DELETE_CALLS, before))
     jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before))
-    _delete(DELETE_BATCHES, [before])
+    batches = sum(_prune_by_id(BATCHES, DELETE_BATCHES, before))
     with connection.cursor() as cursor:
         cursor.execute(POOLS)
         pools = [pool_id for (pool_id,) in cursor.fetchall()]
     states = sum(deleted for pool_id in pools for deleted in _prune_states(pool_id, before))
-    return Pruned(calls, jobs, states)
+    return Pruned(calls, jobs, batches, states)
 
 
 def _prune_by_id(find: str, delete: str, before: datetime) -> Iterator[int]:

@@ -7,7 +7,13 @@ from msgspec import structs
 
 from budget.ledger.batch import Batch, amounts, units
 from budget.ledger.clock import MILLISECOND, moment
-from budget.ledger.errors import AlreadySettled, CallWasShed, Implausible, UnknownCall
+from budget.ledger.errors import (
+    AlreadySettled,
+    CallOfJob,
+    CallWasShed,
+    Implausible,
+    UnknownCall,
+)
 from budget.ledger.operations import (
     NEVER_LEFT,
     Renew,
@@ -28,7 +34,11 @@ logger = logging.getLogger(__name__)
 
 def settle(batch: Batch, operation: Settle) -> Settled:
     """Replace a call's estimate by what it used, once; the same body again changes nothing."""
-    call = _find(batch, operation)
+    return conclude(batch, _find(batch, operation), operation)
+
+
+def conclude(batch: Batch, call: StoredCall, operation: Settle) -> Settled:
+    """As `settle` does, also a call of a job."""
     if operation.forget_key and call.heard:
         raise AlreadySettled("Another caller heard of the admission.")
     if operation.curbed:
@@ -104,6 +114,10 @@ def _find(batch: Batch, operation: Settle | Renew) -> StoredCall:
         raise UnknownCall(f"There is no call {operation.id}.")
     if call.state == "shed":
         raise CallWasShed("The call was shed: it never had a lease.")
+    if call.job_id is not None:
+        raise CallOfJob(
+            f"The call is an attempt at the job {call.job_id}: whoever runs that ends the call."
+        )
     return call
 
 

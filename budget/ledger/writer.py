@@ -11,7 +11,7 @@ import psycopg
 
 from budget import conf
 from budget.ledger.errors import BudgetError, Implausible, LedgerUnavailable
-from budget.ledger.job_operations import CancelJob, Enqueued, Finish, Taken
+from budget.ledger.job_operations import CancelJob, Enqueued, Finish, Taken, handed_back
 from budget.ledger.operations import Admission, Settle
 from budget.ledger.protocol import Answer, Operation
 from budget.ledger.session import Session
@@ -156,7 +156,10 @@ class Writer:
             self._process(batch[:half])
             self._process(batch[half:])
             return
-        logger.error("The ledger cannot decide %r.", batch[0].operation, exc_info=error)
+        # Not the whole operation, which may hold what a job's producer wouldn't have logged.
+        culprit = batch[0].operation
+        name = type(culprit).__name__
+        logger.error("The ledger cannot decide the %s %s.", name, culprit.id, exc_info=error)
         batch[0].deliver(_refusal(error))
 
     def _deliver(
@@ -188,17 +191,7 @@ def _undone(answer: Answer | BudgetError) -> list[Operation]:
     if isinstance(answer, Enqueued) and not answer.replayed:
         return [CancelJob(id=answer.id, forget_key=True)]
     if isinstance(answer, Taken):
-        return [
-            Finish(
-                id=job.id,
-                call_id=job.call_id,
-                ending="sent_away",
-                outcome="cancelled",
-                error="Whoever took it had given up waiting.",
-                rest_seconds=0,
-            )
-            for job in answer.jobs
-        ]
+        return [handed_back(job, "Whoever took it had given up waiting.") for job in answer.jobs]
     return []
 
 

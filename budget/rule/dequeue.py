@@ -77,6 +77,8 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     running: int = 0
     oldest: int = 0
     """When the oldest of them was enqueued, as of the last look; 0 without any."""
+    first_deadline: int = 0
+    """Of those that don't rest, as of the last look, or earlier; 0 without any."""
     newest_first: bool = False
     served: float = 0.0
     """Tokens taken per weight, for fairness among peers."""
@@ -98,10 +100,11 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     taken: Rate = msgspec.field(default_factory=Rate)
     """Jobs taken per second."""
 
-    def enqueue(self, tokens: int, now: int) -> None:
+    def enqueue(self, tokens: int, deadline: int, now: int) -> None:
         """One more job waits."""
         if not self.depth:
             self.oldest = now
+        self.first_deadline = min(self.first_deadline or deadline, deadline)
         self.depth += 1
         self.tokens += tokens
 
@@ -110,7 +113,7 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.depth = max(0, self.depth - jobs)
         self.tokens = max(0, self.tokens - tokens) if self.depth else 0
         if not self.depth:
-            self.oldest = self.ready_at = 0
+            self.oldest = self.first_deadline = self.ready_at = 0
             self.newest_first = False
             self.unblock()
 
@@ -240,6 +243,19 @@ def expected_wait(queue: Queue, now: int) -> float | None:
     return queue.depth / rate if rate > 1e-6 else None
 
 
+def wait_to_fear(queue: Queue, now: int) -> float:
+    """Seconds that a job that comes now may wait, by what is taken and by who waits already.
+
+    How long the oldest has waited tells nothing while the newest go first, unless nothing is
+    taken at all.
+    """
+    expected = expected_wait(queue, now)
+    oldest = max(0, now - queue.oldest) / SECOND if queue.oldest else 0.0
+    if expected is None:
+        return oldest
+    return expected if queue.newest_first else max(expected, oldest)
+
+
 def fullness(member: ClassTerms, queue: Queue) -> float:
     """How full a queue is of its tighter bound, 0 to 1 or a little more."""
     parts = [
@@ -256,13 +272,13 @@ def fullness(member: ClassTerms, queue: Queue) -> float:
 def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> str:
     """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come too late.
 
-    Red from 90 % of a bound, or when the wait to expect exceeds the class's deadline, or
+    Red from 90 % of a bound, or when the wait to fear exceeds the class's deadline, or
     while nothing is taken in or out because somebody paused or drains it. Amber from half
     of a bound or of the deadline, and while the newest go first.
     """
     if terms.paused or member.paused or member.draining:
         return "red"
-    wait = (expected_wait(queue, now) or 0.0) * SECOND / member.deadline
+    wait = wait_to_fear(queue, now) * SECOND / member.deadline
     if fullness(member, queue) >= RED or wait >= 1:
         return "red"
     if fullness(member, queue) >= AMBER or wait >= AMBER or queue.newest_first:
@@ -275,16 +291,20 @@ def due(
 ) -> int | None:
     """When there may next be a job to take in these tiers: now, later, or None for none.
 
-    Jobs that nobody takes any more are due to be dropped.
+    Or one to drop: also those that nobody takes, now or any more, are dropped when it is time.
     """
-    if terms.paused:
-        return None
     moments = [max(now, queues[slug].ready_at) for slug in adrift(terms, queues)]
     wanted = frozenset(tiers)
     stopped = barred(terms, queues, now)
     for c, member in enumerate(terms.classes):
         queue = queues.get(member.slug)
-        if queue is None or member.tier not in wanted or member.paused or not queue.depth:
+        if queue is None or member.tier not in wanted or not queue.depth:
+            continue
+        if queue.first_deadline:
+            moments.append(max(now, queue.first_deadline))
+        if terms.paused or member.paused:
+            # Those that rest are lined up after it, so that their deadlines are known, too.
+            moments += [] if queue.first_deadline else [max(now, queue.ready_at)]
             continue
         # Once such a job is taken it is asked anew; this is for those that nobody comes for.
         given_up = [

@@ -7,6 +7,7 @@ directly. They commit on their own connection, whatever transaction the caller i
 from budget.ledger.errors import (
     AlreadySettled,
     BudgetError,
+    CallOfJob,
     CallWasShed,
     Forbidden,
     Implausible,
@@ -51,6 +52,7 @@ __all__ = [
     "AdmissionRequest",
     "AlreadySettled",
     "BudgetError",
+    "CallOfJob",
     "CallWasShed",
     "Caller",
     "Enqueued",

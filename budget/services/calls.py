@@ -145,7 +145,7 @@ def settle(
 ) -> Settled:
     """Replace a call's estimate by what it used. The same again changes nothing.
 
-    Raises Implausible, UnknownCall, CallWasShed, AlreadySettled, LedgerUnavailable.
+    Raises Implausible, UnknownCall, CallWasShed, CallOfJob, AlreadySettled, LedgerUnavailable.
     """
     operation = _settle(admission_id, outcome, input_tokens, output_tokens, cached_input_tokens)
     operation.key_prefix = caller.key_prefix
@@ -162,7 +162,7 @@ def cancel(admission_id: UUID, caller: Caller = IN_PROCESS) -> Settled:
 def renew(admission_id: UUID, extend_ms: int, caller: Caller = IN_PROCESS) -> Renewed:
     """Move the end of a call's lease by so many milliseconds.
 
-    Raises Implausible, UnknownCall, CallWasShed, AlreadySettled, LedgerUnavailable.
+    Raises Implausible, UnknownCall, CallWasShed, CallOfJob, AlreadySettled, LedgerUnavailable.
     """
     check_whole("extend_ms", extend_ms, 1, MAX_EXTENSION_MS)
     operation = Renew(id=admission_id, extend_ms=extend_ms, key_prefix=caller.key_prefix)

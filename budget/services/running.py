@@ -1,18 +1,24 @@
 """Running jobs: what the workers ask for. Producers have no use for it."""
 
+import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
+from django.db import DatabaseError, InterfaceError, connection
+
 from budget.ledger.clock import micros
 from budget.ledger.dues import due_pools
-from budget.ledger.errors import UnknownJob, UnknownPool
+from budget.ledger.errors import LedgerUnavailable, UnknownJob, UnknownPool
 from budget.ledger.ids import new_id
-from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken
+from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken, handed_back
 from budget.ledger.jobs import leased_with_batch, with_work
 from budget.ledger.operations import RenewedMany, RenewMany
 from budget.rule.terms import Tier
-from budget.services.asking import ask
+from budget.services.asking import ask, submitted
+
+logger = logging.getLogger(__name__)
 
 MOST_RENEWED = 1_000
 """Leases renewed per operation, so that none holds the lock for long."""
@@ -35,7 +41,7 @@ def take(pool_id: int, tiers: Iterable[Tier], most: int) -> Taken:
     """
     taken = ask(Take(id=new_id(pool_id), tiers=tuple(tiers), most=most))
     assert isinstance(taken, Taken), "the answer to a Take"
-    return with_work(taken)
+    return _with_work(taken)
 
 
 def collect(pool_id: int, batch_id: UUID, model: str, most: int, most_bytes: int) -> Taken:
@@ -54,7 +60,7 @@ def collect(pool_id: int, batch_id: UUID, model: str, most: int, most_bytes: int
         )
     )
     assert isinstance(collected, Taken), "the answer to a Collect"
-    return with_work(collected)
+    return _with_work(collected)
 
 
 def renew_batch(pool_id: int, batch_id: UUID, until: datetime) -> int:
@@ -85,3 +91,17 @@ def finish(ending: Finish) -> Finished:
         raise UnknownJob(f"The pool of the job {ending.id} is gone.") from None
     assert isinstance(finished, Finished), "the answer to a Finish"
     return finished
+
+
+def _with_work(taken: Taken) -> Taken:
+    """The same with what is to be run, or else all handed back: they are nobody's to run."""
+    try:
+        return with_work(taken)
+    except (DatabaseError, InterfaceError, KeyError) as error:
+        logger.warning("%d jobs that were taken are handed back: %r", len(taken.jobs), error)
+        # A connection that broke is none to look for the next jobs with.
+        connection.close_if_unusable_or_obsolete()
+        for job in taken.jobs:
+            with suppress(LedgerUnavailable):
+                submitted(handed_back(job, "What it runs could not be read."))
+        raise LedgerUnavailable("What the jobs run could not be read.") from error

@@ -5,7 +5,9 @@ from uuid import uuid4
 import pytest
 from django.http import HttpResponse
 
+from budget.models import Call
 from tests.api.conftest import ADMISSIONS, Caller
+from tests.jobs.queueing import take_one
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,3 +55,14 @@ def test_an_extension_out_of_range_is_refused_by_name(extend_ms: Any, caller: Ca
 
 def renew(caller: Caller, admission_id: str, **body: Any) -> HttpResponse:
     return caller.post(f"{ADMISSIONS}/{admission_id}/renew", body)
+
+
+def test_a_jobs_call_is_not_its_producers_to_renew(caller: Caller) -> None:
+    caller.enqueue()
+    job = take_one()
+
+    answer = renew(caller, job.call_id, extend_ms=86_400_000)
+
+    assert answer.status_code == 409
+    assert str(job.id) in answer.json()["detail"]
+    assert Call.objects.get(pk=job.call_id).lease_expires == job.lease_expires

@@ -6,6 +6,7 @@ from django.db import connection
 
 from budget.models import Call
 from tests.api.conftest import Caller
+from tests.jobs.queueing import finish, take_one
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -153,3 +154,14 @@ def test_more_than_the_call_could_have_used_is_refused(caller: Caller) -> None:
     assert answer.status_code == 400
     assert "tokens" in answer.json()["field"]
     assert Call.objects.get().state == "open"
+
+
+def test_a_jobs_call_is_not_its_producers_to_settle(caller: Caller) -> None:
+    caller.enqueue()
+    job = take_one()
+
+    answer = caller.settle(job.call_id, **USED)
+
+    assert answer.status_code == 409
+    assert str(job.id) in answer.json()["detail"]
+    assert finish(job, input_tokens=800, output_tokens=50).accepted

@@ -1,13 +1,15 @@
 """Jobs for the batch endpoint, which has an allowance of its own."""
 
+from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from django.utils import timezone
 
 from budget import services
 from budget.models import Call, Job, Limit, Pool
-from budget.services import TakenJob
+from budget.services import TakenJob, running
 from tests.jobs.accounts import balances, check_accounts
 from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import BATCHED, enqueue, finish, take, take_one
@@ -33,10 +35,12 @@ def ask(tokens: int = 1000, model: str = "small", **fields: Any) -> Any:
     return enqueue("nightly", tokens, task=BATCHED, args=args, **fields)
 
 
-def collect(most: int = 10, most_bytes: int = 10_000, model: str = "small") -> list[TakenJob]:
+def collect(
+    most: int = 10, most_bytes: int = 10_000, model: str = "small", batch_id: UUID | None = None
+) -> list[TakenJob]:
     """Collect jobs for one batch."""
     pool_id = Pool.objects.get(slug="claims").pk
-    return services.collect(pool_id, uuid4(), model, most, most_bytes).jobs
+    return services.collect(pool_id, batch_id or uuid4(), model, most, most_bytes).jobs
 
 
 def held() -> float:
@@ -168,3 +172,39 @@ def test_a_row_that_expired_at_the_provider_goes_back_uncounted() -> None:
     (job,) = collect()
     finish(job, ending="sent_away", outcome="cancelled", error="expired there", rest_seconds=0)
     assert [again.attempt for again in collect()] == [1]
+
+
+def test_a_batch_that_is_sent_late_has_its_leases_renewed(
+    pool: Pool, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "MOST_RENEWED", 2)
+    for _ in range(5):
+        ask()
+    batch_id = uuid4()
+    jobs, others = collect(most=4, batch_id=batch_id), collect()
+    finish(jobs[0], input_tokens=500, output_tokens=0)
+    until = jobs[0].lease_expires + timedelta(hours=2)
+    for _ in range(2):
+        assert services.renew_batch(pool.pk, batch_id, until) == 3
+    calls = Call.objects.in_bulk([job.call_id for job in [*jobs, *others]])
+    leases = [calls[job.call_id].lease_expires for job in [*jobs, *others]]
+    assert leases == [jobs[0].lease_expires, until, until, until, others[0].lease_expires]
+
+    clock.forward(3 * 3600)
+    assert take().jobs == []
+    assert [Job.objects.get(pk=job.id).state for job in jobs] == ["succeeded"] + 3 * ["running"]
+    assert Job.objects.get(pk=others[0].id).state == "queued"
+    clock.forward(3601)
+    take()
+    assert services.renew_batch(pool.pk, batch_id, until + timedelta(hours=9)) == 0
+    assert held() == 0
+    check_accounts(pool)
+
+
+def test_a_renewal_never_shortens_a_lease(pool: Pool) -> None:
+    ask()
+    batch_id = uuid4()
+    (job,) = collect(batch_id=batch_id)
+    assert services.renew_batch(pool.pk, batch_id, job.deadline) == 1
+    assert services.renew_batch(pool.pk, batch_id, timezone.now()) == 1
+    assert Call.objects.get().lease_expires == max(job.lease_expires, job.deadline)

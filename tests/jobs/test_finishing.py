@@ -9,7 +9,9 @@ from django.utils import timezone
 
 from budget import services
 from budget.ledger.errors import LedgerUnavailable
+from budget.ledger.operations import IN_PROCESS, Caller
 from budget.models import Call, Job, Pool, WorkloadClass
+from budget.services import CallOfJob, TakenJob, UnknownCall
 from tests.jobs.accounts import balances, check_accounts
 from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import enqueue, finish, take, take_one
@@ -258,3 +260,46 @@ def test_the_time_to_serve_is_learned() -> None:
     assert take().jobs == []
     expired = Job.objects.get(state="expired")
     assert expired.error == "Not run: less time was left to its deadline than it takes."
+
+
+def settle_from_outside(job: TakenJob, caller: Caller = IN_PROCESS) -> None:
+    services.settle(job.call_id, "cancelled", caller=caller)
+
+
+def renew_from_outside(job: TakenJob, caller: Caller = IN_PROCESS) -> None:
+    services.renew(job.call_id, 60_000, caller=caller)
+
+
+@pytest.mark.parametrize("meddle", [settle_from_outside, renew_from_outside])
+def test_nobody_but_its_worker_ends_or_extends_a_jobs_call(meddle: Any, clock: Clock) -> None:
+    owner = Caller("k")
+    enqueue(caller=owner)
+    job = take_one()
+    for caller in (IN_PROCESS, owner):
+        with pytest.raises(CallOfJob, match=str(job.id)):
+            meddle(job, caller)
+    with pytest.raises(UnknownCall):
+        meddle(job, Caller("another"))
+    assert available() == 99_000
+    clock.forward((job.lease_expires - timezone.now()).total_seconds() + 1)
+    take(0)
+    assert (only_job().state, Call.objects.get().state) == ("queued", "lease_expired")
+    with pytest.raises(CallOfJob):
+        meddle(job)
+
+
+def test_a_worker_that_settles_its_call_itself_and_dies_holds_its_job_no_longer(
+    clock: Clock,
+) -> None:
+    enqueue()
+    job = take_one()
+    with pytest.raises(CallOfJob):
+        services.settle(job.call_id, "succeeded", 10, 0)
+    clock.forward((job.lease_expires - timezone.now()).total_seconds() + 1)
+    take(0)
+    assert only_job().state == "queued"
+    clock.forward(300)
+    take()
+    assert only_job().state == "expired"
+    finish(job, input_tokens=400, output_tokens=0)
+    assert Call.objects.get().used_input_tokens == 400

@@ -4,9 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from budget import services
+from budget.ledger import jobs, lineup
 from budget.ledger.errors import LedgerUnavailable
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import CancelJob, Take
@@ -14,11 +16,12 @@ from budget.ledger.session import Session
 from budget.ledger.submission import Submission
 from budget.ledger.writers import stop_writers
 from budget.models import Call, Job, Limit, Pool, PoolState, WorkloadClass
+from budget.services import running
 from tests.jobs.accounts import balances, check_accounts, check_queues
 from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import BOTH, enqueue, finish, take, take_one
 from tests.ledger.conftest import quiet
-from tests.ledger.disturbances import eventually, lock_held
+from tests.ledger.disturbances import bystander, eventually, lock_held
 from tests.ledger.pools import admit, make_classes, make_pool, together
 
 __all__ = ["clock", "quiet"]
@@ -205,9 +208,88 @@ def trails() -> list[dict[str, Any]]:
 def test_nothing_is_taken_from_a_paused_pool() -> None:
     enqueue()
     Pool.objects.update(paused=True)
-    assert (take().jobs, due()) == ([], None)
+    assert take().jobs == []
+    assert (due() or 0) > 200
     Pool.objects.update(paused=False)
+    assert due() == 0
     assert take_one()
+
+
+@pytest.mark.parametrize("paused", [Pool, WorkloadClass])
+def test_what_is_paused_is_due_to_be_dropped_at_its_deadline(paused: Any, clock: Clock) -> None:
+    enqueue(deadline_ms=200_000)
+    enqueue(deadline_ms=100_000)
+    paused.objects.update(paused=True)
+    for wait in (100, 100):
+        take()
+        assert due() == pytest.approx(wait, abs=2)
+        clock.forward(wait)
+        assert due() == 0
+        taken = take()
+        assert taken.jobs == []
+    assert set(Job.objects.values_list("state", flat=True)) == {"expired"}
+    assert (taken.due, due()) == (None, None)
+
+
+def test_what_rests_while_it_is_paused_is_dropped_at_its_deadline(clock: Clock) -> None:
+    enqueue(deadline_ms=100_000)
+    finish(take_one(), ending="failed", outcome="failed", rest_seconds=50)
+    WorkloadClass.objects.update(paused=True)
+    for wait in (50, 50):
+        take()
+        assert due() == pytest.approx(wait, abs=2)
+        clock.forward(wait)
+    take()
+    assert (Job.objects.get().state, due()) == ("expired", None)
+
+
+def test_what_a_provider_keeps_waiting_is_dropped_at_its_deadline(clock: Clock) -> None:
+    enqueue(deadline_ms=100_000)
+    finish(take_one(), ending="sent_away", outcome="rate_limited", rest_seconds=3600)
+    assert due() == pytest.approx(100, abs=2)
+    clock.forward(100)
+    take()
+    assert (Job.objects.get().state, due()) == ("expired", None)
+
+
+def test_more_late_jobs_than_are_dropped_at_once_are_due_again(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr(lineup, "MOST_EXPIRED", 2)
+    for _ in range(5):
+        enqueue(deadline_ms=100_000)
+    WorkloadClass.objects.update(paused=True)
+    take()
+    clock.forward(101)
+    for left in (3, 1, 0):
+        assert due() == 0
+        take()
+        assert Job.objects.filter(state="queued").count() == left
+    assert due() is None
+
+
+def test_jobs_whose_work_cannot_be_read_are_handed_back(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WorkloadClass.objects.update(max_attempts=1)
+    enqueue(), enqueue()
+    connection.ensure_connection()
+    lost = connection.connection.info.backend_pid
+
+    def lose(*_: Any) -> None:
+        """The connection breaks once the jobs are taken."""
+        with bystander() as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (lost,))
+
+    pool_id = pool.pk
+    enlisted = jobs.with_work
+    monkeypatch.setattr(running, "with_work", lambda taken: (lose(), enlisted(taken))[1])
+    with pytest.raises(LedgerUnavailable):
+        services.take(pool_id, BOTH, 2)
+    monkeypatch.undo()
+    assert eventually(lambda: Job.objects.filter(state="queued").count() == 2)
+    assert [job.attempt for job in take(2).jobs] == [1, 1]
+    check_accounts(pool)
 
 
 def test_a_taken_job_brings_its_work_and_its_lease() -> None:

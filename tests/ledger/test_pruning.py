@@ -9,8 +9,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from budget.ledger import pruning
+from budget.ledger.clock import micros
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.models import Call, Job, PoolState
+from budget.models import Call, Job, JobBatch, PoolState
 from tests.jobs.queueing import enqueue, finish, take_one
 from tests.ledger.pools import admit, available, make_pool, settle
 
@@ -55,7 +56,7 @@ def test_all_that_is_old_goes_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch) ->
                 settle(call.id, 1)
     age(days=10)
     states = PoolState.objects.count()
-    assert pruning.prune(timezone.now() - timedelta(days=9)) == (10, 0, states - 2)
+    assert pruning.prune(timezone.now() - timedelta(days=9)) == (10, 0, 0, states - 2)
     assert set(Call.objects.values_list("state", flat=True)) == {"open"}
     assert PoolState.objects.count() == 2
 
@@ -67,7 +68,7 @@ def test_an_old_call_that_ended_lately_stays_with_the_states_around_it() -> None
     time.sleep(0.01)
     settle(Call.objects.get().pk, 1)
     states = PoolState.objects.count()
-    assert pruning.prune(timezone.now() - timedelta(days=9)) == (0, 0, states - 1)
+    assert pruning.prune(timezone.now() - timedelta(days=9)) == (0, 0, 0, states - 1)
     assert call.admitted
 
 
@@ -116,3 +117,25 @@ def test_jobs_go_with_their_calls_and_those_that_wait_stay() -> None:
     assert waiting.state == "queued"
     pool.delete()
     assert pruning.prune(before).jobs == 1
+
+
+def test_batches_go_once_they_have_ended_or_their_pool_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "CHUNK", 2)
+    pool = make_pool(SLOTS)
+    now = timezone.now()
+    long_ago = now - timedelta(days=10)
+    for state, finished_at in [("done", long_ago)] * 3 + [("failed", now), ("running", None)]:
+        JobBatch.objects.create(
+            id=new_id(pool.pk, micros(long_ago)),
+            pool_id=pool.pk,
+            state=state,
+            created_at=long_ago,
+            finished_at=finished_at,
+            next_look_at=now,
+        )
+    before = now - timedelta(days=9)
+    assert pruning.prune(before).batches == 3
+    assert pruning.prune(before).batches == 0
+    pool.delete()
+    assert pruning.prune(before).batches == 1
+    assert JobBatch.objects.get().state == "failed"

@@ -39,6 +39,22 @@ def may_go(terms: PoolTerms, queues: dict[str, Queue], slug: str, now: int) -> b
     return True
 
 
+def to_be_dropped(
+    terms: PoolTerms, queues: dict[str, Queue], tiers: set[str], now: int
+) -> list[ClassTerms]:
+    """Classes in which it is time to look for late jobs."""
+    classes = []
+    for member in terms.classes:
+        queue = queues.get(member.slug)
+        if queue is None or not queue.depth or member.tier not in tiers:
+            continue
+        late = 0 < queue.first_deadline <= now
+        unknown = not queue.first_deadline and (terms.paused or member.paused)
+        if late or (unknown and queue.ready_at <= now):
+            classes.append(member)
+    return classes
+
+
 def next_slug(terms: PoolTerms, queues: dict[str, Queue], tiers: set[str], now: int) -> str | None:
     """The class whose turn it is."""
     for tier in TIERS:

@@ -11,7 +11,7 @@ from budget.rule import dequeue
 from budget.rule.dequeue import GRACE, MOST_OVERTAKES, Queue, Rate, turn
 from budget.rule.terms import SECOND, PoolTerms
 from tests.rule.pools import START, limit, pool, workload
-from tests.rule.queue_model import chosen, next_slug
+from tests.rule.queue_model import chosen, next_slug, to_be_dropped
 
 MEMBERS = (
     ("desk", "near_line", 60),
@@ -30,6 +30,7 @@ QUEUES = st.builds(
     served=st.integers(0, 3).map(float),
     blocked_until=MOMENTS,
     ready_at=MOMENTS,
+    first_deadline=MOMENTS,
     overtaken=st.sampled_from([0, MOST_OVERTAKES - 1, MOST_OVERTAKES, MOST_OVERTAKES + 3]),
     waits_for_capacity=st.booleans(),
 )
@@ -55,21 +56,22 @@ def test_the_next_is_the_one_whom_nothing_keeps_and_whose_turn_it_is(
 
 
 @given(line=lines(), tiers=st.sampled_from(TIER_SETS), chance=st.randoms(use_true_random=False))
-def test_due_is_the_first_moment_at_which_somebody_may_go(
+def test_due_is_the_first_moment_at_which_somebody_may_go_or_is_late(
     line: tuple[PoolTerms, dict[str, Queue]], tiers: Any, chance: Any
 ) -> None:
     """So nothing is kept waiting, nothing waits for ever, and nobody asks in vain."""
     terms, queues = line
     moment = dequeue.due(terms, queues, tiers, START)
     if moment is None:
-        at_work = [m for m in terms.classes if m.tier in tiers and not m.paused]
-        assert not any(queues[m.slug].depth for m in at_work if m.slug in queues)
+        wanted = [m for m in terms.classes if m.tier in tiers]
+        assert not any(queues[m.slug].depth for m in wanted if m.slug in queues)
         return
-    assert next_slug(terms, queues, tiers, moment) is not None
+    assert next_slug(terms, queues, tiers, moment) or to_be_dropped(*line, tiers, moment)
     earlier = {moment - 1, *(chance.randrange(START, moment + 1) for _ in range(20))}
     for at in earlier - {moment}:
         if at >= START:
             assert next_slug(terms, queues, tiers, at) is None
+            assert not to_be_dropped(terms, queues, tiers, at)
 
 
 @given(
@@ -257,6 +259,22 @@ def test_a_rate_after_a_pause_is_of_what_came_after_it() -> None:
         ({}, Queue(depth=149, taken=Rate(1.0, START, 0)), "green"),
         ({}, Queue(depth=151, taken=Rate(1.0, START, 0)), "amber"),
         ({}, Queue(depth=301, taken=Rate(1.0, START, 0)), "red"),
+        # Nobody takes any, or hardly any: how long the oldest has waited tells.
+        ({}, Queue(depth=1, oldest=START - 149 * SECOND), "green"),
+        ({}, Queue(depth=1, oldest=START - 150 * SECOND), "amber"),
+        ({}, Queue(depth=1, oldest=START - 300 * SECOND), "red"),
+        ({}, Queue(depth=1, oldest=START - 290 * SECOND, taken=Rate(1.0, START, 0)), "amber"),
+        ({}, Queue(depth=9, oldest=START - 999 * SECOND, newest_first=True), "red"),
+        (
+            {},
+            Queue(
+                depth=9,
+                oldest=START - 999 * SECOND,
+                newest_first=True,
+                taken=Rate(1.0, START, 0),
+            ),
+            "amber",
+        ),
     ],
 )
 def test_a_queue_says_when_to_slow_down(fields: Any, queue: Queue, state: str) -> None:
@@ -276,7 +294,7 @@ def enqueue(terms: PoolTerms, queues: dict[str, Queue], slug: str, jobs: int) ->
     """Jobs of one token."""
     dequeue.catch_up(terms, queues, slug)
     for _ in range(jobs):
-        queues[slug].enqueue(1, START)
+        queues[slug].enqueue(1, START + 3600 * SECOND, START)
 
 
 def serve(

@@ -10,8 +10,11 @@ from django.db import connections
 from budget import services
 from budget.models import Pool, WorkloadClass
 from budget.services import UnknownClass, UnknownPool
+from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import enqueue, take
 from tests.ledger.pools import make_pool
+
+__all__ = ["clock"]
 
 pytestmark = pytest.mark.usefixtures("classes")
 
@@ -64,6 +67,17 @@ def test_a_bound_on_tokens_counts_as_well() -> None:
     bound(queue_tokens=1000)
     enqueue(tokens=950)
     assert services.queues("claims")["rescore"].state == "red"
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(149, "green"), (151, "amber"), (301, "red")])
+def test_a_queue_from_which_no_worker_takes_is_not_green_for_long(
+    seconds: int, state: str, clock: Clock
+) -> None:
+    enqueue()
+    clock.forward(seconds)
+    queue = services.queues("claims")["rescore"]
+    assert (queue.expected_wait_seconds, queue.state) == (None, state)
+    assert queue.oldest_wait_seconds == pytest.approx(seconds, abs=1)
 
 
 @pytest.mark.parametrize("field", ["paused", "draining"])

@@ -1,6 +1,7 @@
-"""Delete calls older than BUDGET_CALL_RETENTION_DAYS, and the states to re-run them from.
+"""Delete calls, jobs and batches older than BUDGET_CALL_RETENTION_DAYS.
 
-Run it once a day: nothing else deletes calls.
+Jobs go with their arguments and results, calls with the states to re-run them from. What has
+not ended stays. Run it once a day: nothing else deletes any of these.
 """
 
 from datetime import timedelta
@@ -35,10 +36,13 @@ class Command(BaseCommand):
         days = options["days"]
         if days < FEWEST_DAYS:
             raise CommandError(
-                f"Calls are kept for at least {FEWEST_DAYS} days: idempotency keys count for one."
+                f"Calls and jobs are kept for at least {FEWEST_DAYS} days: idempotency keys count for one."
             )
         if days > MOST_DAYS:
             raise CommandError(f"--days must be at most {MOST_DAYS}.")
         with migrated():
             gone = prune(timezone.now() - timedelta(days=days))
-        self.stdout.write(f"Deleted {gone.calls} calls, {gone.jobs} jobs and {gone.states} states.")
+        self.stdout.write(
+            f"Deleted {gone.calls} calls, {gone.jobs} jobs, {gone.batches} batches "
+            f"and {gone.states} states."
+        )
