@@ -35,7 +35,7 @@ class Balances(msgspec.Struct, kw_only=True):
     """Every lease that ended by then is dealt with, in microseconds since the epoch."""
     next_lapse: int
     """No open lease ends before this moment."""
-    batch: PoolState | None = None
+    endpoint: PoolState | None = None
     """What is left of the batch endpoint's limits, if there is one."""
     queues: dict[str, Queue] | None = None
     """By class; None until they are counted."""
@@ -54,7 +54,7 @@ class Balances(msgspec.Struct, kw_only=True):
             self.pool = adopt(old, self.pool, new, changed_at)
         else:
             self.pool = fresh(new, self.pool.at)
-        self._carry_batch(old, new, changed_at)
+        self._carry_endpoint(old, new, changed_at)
         for queue in (self.queues or {}).values():
             # What a queue waits for may be there under the new terms.
             queue.ready_at = 0
@@ -66,10 +66,10 @@ class Balances(msgspec.Struct, kw_only=True):
         advance(terms, self.pool, now)
         if terms.batch is None:
             return
-        if self.batch is None:
+        if self.endpoint is None:
             # A program of before there were batches has written them meanwhile.
-            self.batch = fresh(terms.of_batch, now)
-        advance(terms.of_batch, self.batch, now)
+            self.endpoint = fresh(terms.at_endpoint, now)
+        advance(terms.at_endpoint, self.endpoint, now)
 
     def stand_still(self, document: bytes) -> None:
         """Leave all limits as they stood in an earlier document of these balances.
@@ -78,21 +78,21 @@ class Balances(msgspec.Struct, kw_only=True):
         """
         with suppress(UnreadableBalances):
             before = decode_balances(document)
-            self.pool, self.batch = before.pool, before.batch
+            self.pool, self.endpoint = before.pool, before.endpoint
 
-    def side(self, terms: PoolTerms, of_batch: bool) -> tuple[PoolTerms, PoolState] | None:
+    def drawn_on(self, terms: PoolTerms, of_batch: bool) -> tuple[PoolTerms, PoolState] | None:
         """The limits a call draws on; None if they are of a batch endpoint that is gone."""
         if not of_batch:
             return terms, self.pool
-        return None if self.batch is None else (terms.of_batch, self.batch)
+        return None if self.endpoint is None else (terms.at_endpoint, self.endpoint)
 
-    def _carry_batch(self, old: PoolTerms | None, new: PoolTerms, changed_at: int) -> None:
+    def _carry_endpoint(self, old: PoolTerms | None, new: PoolTerms, changed_at: int) -> None:
         if new.batch is None:
-            self.batch = None
-        elif self.batch is None or old is None or old.batch is None:
-            self.batch = fresh(new.of_batch, self.pool.at)
+            self.endpoint = None
+        elif self.endpoint is None or old is None or old.batch is None:
+            self.endpoint = fresh(new.at_endpoint, self.pool.at)
         else:
-            self.batch = adopt(old.of_batch, self.batch, new.of_batch, changed_at)
+            self.endpoint = adopt(old.at_endpoint, self.endpoint, new.at_endpoint, changed_at)
 
 
 class UnreadableBalances(Exception):
@@ -114,7 +114,7 @@ def fresh_balances(terms: PoolTerms, now: int, lapsed_through: int | None = None
     return Balances(
         version=0,
         pool=fresh(terms, now),
-        batch=None if terms.batch is None else fresh(terms.of_batch, now),
+        endpoint=None if terms.batch is None else fresh(terms.at_endpoint, now),
         minute=OpenMinute(minute_of(now)),
         lapsed_through=now if lapsed_through is None else lapsed_through,
         next_lapse=now,

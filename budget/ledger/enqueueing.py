@@ -137,7 +137,7 @@ def _never_fits(batch: Batch, operation: Enqueue, c: int, deadline: int) -> str 
         limit is not None
         and operation.request.model
         and _can_be_collected(batch, batch.terms.classes[c], deadline)
-        and _too_large(batch.terms.of_batch, operation, c) is None
+        and _too_large(batch.terms.at_endpoint, operation, c) is None
     ):
         return None
     return limit
@@ -232,13 +232,13 @@ def _as_stored(row: NewJob) -> StoredJob:
         not_before=None,
         attempts=0,
         call_id=None,
-        claim=None,
+        taking_id=None,
         batch_id=None,
         started_at=None,
         finished_at=None,
         error="",
         size=len(row.args.encode()),
-        steps=0,
+        length=0,
         heard=False,
     )
 

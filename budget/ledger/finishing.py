@@ -11,6 +11,7 @@ from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Settle
 from budget.ledger.rows import StoredCall
 from budget.ledger.settling import conclude
+from budget.providers.answers import storable
 from budget.rule.dequeue import Queue, block, service_margin
 from budget.rule.terms import SECOND
 
@@ -28,7 +29,7 @@ def finish(batch: Batch, operation: Finish) -> Finished:
     if job is None or call is None or call.job_id != job.id:
         raise UnknownJob(f"There is no job {operation.id} with an attempt {operation.call_id}.")
     _settle(batch, operation, call)
-    operation = structs.replace(operation, error=_storable(operation.error))
+    operation = structs.replace(operation, error=storable(operation.error)[:LONGEST_ERROR])
     if job.call_id != operation.call_id:
         return Finished(id=job.id, state=job.state, accepted=False)
     if job.state != "running":
@@ -178,11 +179,6 @@ def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int
     job.state, job.not_before, job.error = "queued", ready_at, error
     job.note(batch.now, event, error)
     batch.change(job)
-
-
-def _storable(text: str) -> str:
-    """What of a text the database can store: whatever a task raises, its attempt must end."""
-    return text[:LONGEST_ERROR].encode(errors="replace").decode().replace("\0", "�")
 
 
 def _most_attempts(batch: Batch, job: StoredJob) -> int:

@@ -16,7 +16,7 @@ JOB_COLUMNS = f"""
 j.id, j.workload_class, j.key_prefix, j.idempotency_key, j.fingerprint, j.batchable,
 j.input_tokens, j.output_tokens, j.source, j.tags,
 {_micros("j.enqueued_at")}, {_micros("j.deadline")}, j.state, {_micros("j.not_before")},
-j.attempts, j.call_id, j.claim, j.batch_id, {_micros("j.started_at")},
+j.attempts, j.call_id, j.taking_id, j.batch_id, {_micros("j.started_at")},
 {_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail),
 j.trail @> '[{{"event": "asked_again"}}]'
 """
@@ -35,9 +35,9 @@ CROSS JOIN LATERAL (
 """
 
 # What a taking of unknown fate has taken, if its transaction did commit.
-JOBS_BY_CLAIM = f"""
+JOBS_BY_TAKING = f"""
 SELECT {JOB_COLUMNS} FROM budget_job j
-WHERE j.claim = ANY (%s) AND j.pool_id = %s AND j.state = 'running'
+WHERE j.taking_id = ANY (%s) AND j.pool_id = %s AND j.state = 'running'
 """
 
 # Every queue of a pool, counted; each part finds its rows by a partial index.
@@ -76,7 +76,7 @@ EXPIRE = f"""
 WITH gone AS (
     UPDATE budget_job j
     SET state = 'expired', finished_at = {_moment("%(now)s")}, error = %(error)s,
-        trail = j.trail || %(entries)s::jsonb
+        trail = j.trail || %(steps)s::jsonb
     FROM (
         SELECT l.id
         FROM jsonb_to_recordset(%(classes)s::jsonb) AS c (slug text, cutoff bigint)
@@ -189,13 +189,13 @@ CHANGE_JOBS = f"""
 UPDATE budget_job j
 SET state = r.state,
     not_before = {_moment("r.not_before")}, attempts = r.attempts, call_id = r.call_id,
-    claim = r.claim, batch_id = r.batch_id, started_at = {_moment("r.started_at")},
+    taking_id = r.taking_id, batch_id = r.batch_id, started_at = {_moment("r.started_at")},
     finished_at = {_moment("r.finished_at")}, error = r.error,
-    result = coalesce(r.result, j.result), trail = j.trail || r.entries
+    result = coalesce(r.result, j.result), trail = j.trail || r.steps
 FROM jsonb_to_recordset(%s::jsonb) AS r (
     id uuid, state text, not_before bigint, attempts integer,
-    call_id uuid, claim uuid, batch_id uuid, started_at bigint, finished_at bigint,
-    error text, result text, entries jsonb
+    call_id uuid, taking_id uuid, batch_id uuid, started_at bigint, finished_at bigint,
+    error text, result text, steps jsonb
 )
 WHERE j.id = r.id
 """

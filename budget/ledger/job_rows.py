@@ -8,10 +8,10 @@ import msgspec
 from budget.ledger.clock import moment
 
 LONGEST_TRAIL = 40
-"""Entries of a trail from which on none but a job's end is added."""
+"""Steps of a trail from which on none but a job's end is added."""
 
 
-class Entry(msgspec.Struct):
+class Step(msgspec.Struct):
     """One step of a job's trail."""
 
     at: str
@@ -38,20 +38,20 @@ class StoredJob(msgspec.Struct):
     not_before: int | None
     attempts: int
     call_id: UUID | None
-    claim: UUID | None
+    taking_id: UUID | None
     batch_id: UUID | None
     started_at: int | None
     finished_at: int | None
     error: str
     size: int
     """Of its arguments, in bytes."""
-    steps: int
-    """Entries its trail has."""
+    length: int
+    """Steps its trail has."""
     heard: bool
     """Whether its place was told more than once."""
     result: str | None = None
     """Only as it is written."""
-    entries: list[Entry] = []
+    steps: list[Step] = []
     """What its trail gains."""
 
     @property
@@ -61,10 +61,10 @@ class StoredJob(msgspec.Struct):
 
     def note(self, at: int, event: str, detail: str = "") -> None:
         """Add a step to the trail, unless it has many; the end of the job always."""
-        if self.steps >= LONGEST_TRAIL and self.finished_at is None:
+        if self.length >= LONGEST_TRAIL and self.finished_at is None:
             return
-        self.entries.append(Entry(moment(at).isoformat(), event, detail))
-        self.steps += 1
+        self.steps.append(Step(moment(at).isoformat(), event, detail))
+        self.length += 1
 
     def changes(self) -> dict[str, Any]:
         """The fields that an attempt changes, as columns."""
@@ -74,13 +74,13 @@ class StoredJob(msgspec.Struct):
             "not_before",
             "attempts",
             "call_id",
-            "claim",
+            "taking_id",
             "batch_id",
             "started_at",
             "finished_at",
             "error",
             "result",
-            "entries",
+            "steps",
         )
         return {name: getattr(self, name) for name in names}
 

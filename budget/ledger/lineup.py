@@ -10,7 +10,7 @@ from budget import conf
 from budget.ledger import job_queries
 from budget.ledger.batch import Batch
 from budget.ledger.clock import moment
-from budget.ledger.job_rows import Entry, StoredJob
+from budget.ledger.job_rows import Step, StoredJob
 from budget.ledger.rows import json_text
 from budget.rule.dequeue import adrift, service_margin, turn
 from budget.rule.terms import ClassTerms, Tier
@@ -117,7 +117,7 @@ def _expire_and_turn(
     classes = [{"slug": slug, "cutoff": cutoff} for slug, cutoff in cutoffs.items()]
     params = {"pool": batch.pool_id, "now": batch.now, "classes": json_text(classes)}
     connection.execute(job_queries.WAKE, {**params, "most": MOST_WOKEN}, prepare=True)
-    entry = Entry(moment(batch.now).isoformat(), "expired", TOO_LATE)
+    step = Step(moment(batch.now).isoformat(), "expired", TOO_LATE)
     late = connection.execute(
         job_queries.EXPIRE,
         {
@@ -125,7 +125,7 @@ def _expire_and_turn(
             "most": MOST_EXPIRED,
             "known": list(batch.jobs),
             "error": TOO_LATE,
-            "entries": json_text([entry]),
+            "steps": json_text([step]),
         },
         prepare=True,
     )

@@ -75,18 +75,18 @@ def rerun(pool_id: int, seq: int) -> Rerun:
             balances.carry(terms, new, micros(event.revision.changed_at))
             terms = new
         balances.advance(terms, event.at)
-        side = None if event.call is None else balances.side(terms, event.call.of_batch)
-        if event.call is None or side is None or _refused_at_door(event.call):
+        drawn = None if event.call is None else balances.drawn_on(terms, event.call.of_batch)
+        if event.call is None or drawn is None or _refused_at_door(event.call):
             continue
         if event.stage == LAPSE:
-            release(*side, event.call.workload_class, event.call.charged)
+            release(*drawn, event.call.workload_class, event.call.charged)
         elif event.seq == event.call.seq and event.position == event.call.position:
             decisions += 1
-            again = _offer_again(*side, event.call)
+            again = _offer_again(*drawn, event.call)
             if not _same(event.call, again):
                 differences.append(Difference(event.call, again))
         else:
-            _settle_again(*side, event.call)
+            _settle_again(*drawn, event.call)
     return Rerun(decisions, differences, balances.pool)
 
 

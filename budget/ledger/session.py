@@ -13,13 +13,13 @@ from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.batch import Batch, Key
 from budget.ledger.clock import minute_of
 from budget.ledger.connection import connect
+from budget.ledger.deciding import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
 from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPool
 from budget.ledger.finishing import lapse_jobs
 from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
 from budget.ledger.lineup import ensure_counted
 from budget.ledger.operations import Admit, Renew, RenewMany, Settle
 from budget.ledger.protocol import Answer, Operation
-from budget.ledger.queueing import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
 from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, renew_many, settle
 from budget.ledger.submission import Submission

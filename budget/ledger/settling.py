@@ -48,9 +48,9 @@ def conclude(batch: Batch, call: StoredCall, operation: Settle) -> Settled:
     _check_plausible(batch.terms, call, operation)
     used = _used(batch, operation)
     settlement = Settlement({}, {})
-    if side := batch.balances.side(batch.terms, call.of_batch):
+    if drawn := batch.balances.drawn_on(batch.terms, call.of_batch):
         settlement = settle_charges(
-            *side, call.workload_class, call.charges, used, held=not call.lapsed
+            *drawn, call.workload_class, call.charges, used, held=not call.lapsed
         )
     _count(batch, call, operation, settlement)
     row = SettledCall(
@@ -101,8 +101,8 @@ def lapse(batch: Batch, calls: Iterable[StoredCall]) -> None:
     """Settle at their estimate the calls whose lease has ended: only gauges are released."""
     for found in calls:
         call = batch.stored(found)
-        if side := batch.balances.side(batch.terms, call.of_batch):
-            release(*side, call.workload_class, call.charges)
+        if drawn := batch.balances.drawn_on(batch.terms, call.of_batch):
+            release(*drawn, call.workload_class, call.charges)
         batch.balances.minute.count_lapse(call.workload_class, call.tokens)
         batch.changes.lapsed.append(call.id)
         call.state, call.lapsed = "lease_expired", True

@@ -52,7 +52,7 @@ class WantedJobs(NamedTuple):
 
     ids: Sequence[UUID] = ()
     keys: Sequence[tuple[str, str]] = ()
-    claims: Sequence[UUID] = ()
+    takings: Sequence[UUID] = ()
 
 
 NO_JOBS = WantedJobs()
@@ -128,9 +128,9 @@ def read_jobs(
         keys = [{"key_prefix": prefix, "idempotency_key": key} for prefix, key in wanted.keys]
         document = json_text(keys)
         found.append(connection.execute(job_queries.JOBS_BY_KEY, (document, pool_id), prepare=True))
-    if wanted.claims:
-        claims = (wanted.claims, pool_id)
-        found.append(connection.execute(job_queries.JOBS_BY_CLAIM, claims, prepare=True))
+    if wanted.takings:
+        takings = (wanted.takings, pool_id)
+        found.append(connection.execute(job_queries.JOBS_BY_TAKING, takings, prepare=True))
     return found
 
 

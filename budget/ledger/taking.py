@@ -1,5 +1,7 @@
 """Takes jobs out of their queues within a batch: chooses, admits and leases them."""
 
+from uuid import UUID
+
 from budget.ledger.batch import Batch, amounts
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.ids import new_id
@@ -43,7 +45,7 @@ def collect(batch: Batch, operation: Collect, attempted: int | None) -> Taken:
         return before
     started: list[TakenJob] = []
     size = 0
-    state = batch.balances.batch
+    state = batch.balances.endpoint
     for job in batch.collectable.get(operation.id, []):
         if state is None or len(started) >= operation.most:
             break
@@ -51,7 +53,7 @@ def collect(batch: Batch, operation: Collect, attempted: int | None) -> Taken:
             continue
         if size + job.size > operation.most_bytes:
             break
-        decision = _decide(batch, batch.terms.of_batch, state, job, job.deadline)
+        decision = _decide(batch, batch.terms.at_endpoint, state, job, job.deadline)
         if decision.reason == "never_fits":
             continue
         if not decision.admitted:
@@ -65,9 +67,11 @@ def collect(batch: Batch, operation: Collect, attempted: int | None) -> Taken:
     return Taken(jobs=started, due=None)
 
 
-def _taken_before(batch: Batch, claim: object) -> Taken | None:
+def _taken_before(batch: Batch, taking_id: UUID) -> Taken | None:
     """What a transaction of unknown fate took, if it did."""
-    jobs = [job for job in batch.jobs.values() if job.claim == claim and job.state == "running"]
+    jobs = [
+        job for job in batch.jobs.values() if job.taking_id == taking_id and job.state == "running"
+    ]
     found = [
         _taken_job(batch, job, call.lease_expires or batch.now)
         for job in jobs
@@ -120,7 +124,7 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
         wait = max(dequeue.SHORTEST_WAIT, decision.retry_after_ms * MILLISECOND)
         dequeue.block(queue, decision.reason, batch.now + wait, decision.limit)
         job.note(batch.now, "refused", refusal_in_words(batch.terms, decision))
-        if job.entries:
+        if job.steps:
             batch.change(job)
     return None
 
@@ -148,7 +152,7 @@ def _decide(
 
 
 def _start(
-    batch: Batch, claim: object, job: StoredJob, decision: Decision, lease: int, of_batch: bool
+    batch: Batch, taking_id: UUID, job: StoredJob, decision: Decision, lease: int, of_batch: bool
 ) -> TakenJob:
     """Lease an admitted job to whoever took it."""
     expires = batch.now + lease
@@ -156,7 +160,7 @@ def _start(
     row = _call(batch, job, decision, expires, of_batch)
     batch.changes.decided.append(row)
     _count(batch, job, decision, of_batch)
-    job.state, job.call_id, job.claim = "running", row.id, claim  # type: ignore[assignment]
+    job.state, job.call_id, job.taking_id = "running", row.id, taking_id
     job.attempts += 1
     job.started_at, job.not_before = batch.now, None
     job.note(batch.now, "collected" if of_batch else "started", f"call {row.id}")

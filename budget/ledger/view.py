@@ -61,8 +61,8 @@ def _release_ended(
     cursor.execute(queries.LAPSED, {"pool": pool_id, **bounds})
     ended = [StoredCall(*row) for row in cursor.fetchall()]
     for call in ended:
-        if side := balances.side(terms, call.of_batch):
-            release(*side, call.workload_class, call.charges)
+        if drawn := balances.drawn_on(terms, call.of_batch):
+            release(*drawn, call.workload_class, call.charges)
     return bool(ended)
 
 
@@ -108,10 +108,10 @@ def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> Queu
 
 
 def _batch_limits(view: View) -> list[dict[str, Any]]:
-    terms, state = view.terms, view.balances.batch
+    terms, state = view.terms, view.balances.endpoint
     if state is None:
         return []
-    limits = zip(splits(terms.of_batch, state), state.levels, strict=True)
+    limits = zip(splits(terms.at_endpoint, state), state.levels, strict=True)
     return [
         {
             "unit": split.terms.unit,

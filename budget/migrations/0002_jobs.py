@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 ("not_before", models.DateTimeField(null=True)),
                 ("attempts", models.IntegerField(default=0)),
                 ("call_id", models.UUIDField(null=True)),
-                ("claim", models.UUIDField(null=True)),
+                ("taking_id", models.UUIDField(null=True)),
                 ("batch_id", models.UUIDField(null=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
@@ -610,7 +610,7 @@ class Migration(migrations.Migration):
             model_name="job",
             index=models.Index(
                 condition=models.Q(("state", "running")),
-                fields=["pool_id", "claim"],
+                fields=["pool_id", "taking_id"],
                 name="budget_job_running",
             ),
         ),

@@ -51,7 +51,7 @@ class Job(models.Model):
     """Attempts begun that count: not those that never left."""
     call_id = models.UUIDField(null=True)
     """The call of its latest attempt."""
-    claim = models.UUIDField(null=True)
+    taking_id = models.UUIDField(null=True)
     """The taking that started its latest attempt."""
     batch_id = models.UUIDField(null=True)
     """The batch it was last sent with."""
@@ -89,7 +89,9 @@ class Job(models.Model):
                 name="budget_job_resting",
             ),
             models.Index(
-                fields=["pool_id", "claim"], condition=Q(state="running"), name="budget_job_running"
+                fields=["pool_id", "taking_id"],
+                condition=Q(state="running"),
+                name="budget_job_running",
             ),
             models.Index(
                 fields=["batch_id"],

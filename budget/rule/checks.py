@@ -109,7 +109,7 @@ def _largest_batch_calls(terms: PoolTerms) -> list[Problem]:
     remedy = "Raise the limit's amount or burst, or lower the class's max_call_tokens."
     return [
         Problem(slug, "batch", f"On the batch endpoint's {misfit}. {remedy}")
-        for slug, misfit in _misfits(terms.of_batch)
+        for slug, misfit in _misfits(terms.at_endpoint)
         if slug in bulk
     ]
 

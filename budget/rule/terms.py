@@ -116,7 +116,7 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """None without a batch endpoint."""
 
     @cached_property
-    def of_batch(self) -> "PoolTerms":
+    def at_endpoint(self) -> "PoolTerms":
         """The batch endpoint as a pool of its own: its limits, and no floors on them."""
         assert self.batch is not None, "asked only of a pool with a batch endpoint"
         return PoolTerms(

@@ -91,7 +91,7 @@ def check_usage(pool: Pool) -> None:
 def check_gauges(pool: Pool) -> None:
     """What the gauges of both sides hold is what open calls were charged."""
     known = balances(pool)
-    sides = ((False, known.pool), (True, known.batch))
+    sides = ((False, known.pool), (True, known.endpoint))
     for of_batch, state in sides:
         if state is None:
             continue

@@ -20,7 +20,7 @@ FILL = """
 INSERT INTO budget_job (
     id, pool_id, workload_class, key_prefix, idempotency_key, fingerprint, task, args,
     batchable, model, input_tokens, output_tokens, source, tags, enqueued_at, deadline, state,
-    not_before, attempts, error, trail, claim
+    not_before, attempts, error, trail, taking_id
 )
 SELECT gen_random_uuid(), %(pool)s, %(slug)s, 'k', CASE WHEN n %% 5 = 0 THEN %(state)s || n END,
     '', 'tests.echo', '{}', n %% 3 = 0, CASE WHEN n %% 3 = 0 THEN 'small' ELSE '' END, 10, 0, '',
@@ -39,7 +39,7 @@ ONE: dict[str, Any] = {
     "most": 10,
     "known": [],
     "error": "",
-    "entries": "[]",
+    "steps": "[]",
     "slug": "rescore",
     "batchable": False,
     "cutoff": NOW,
@@ -52,7 +52,7 @@ KEYS = json.dumps([{"key_prefix": "k", "idempotency_key": "queued5"}])
 STATEMENTS: dict[str, tuple[Any, set[str]]] = {
     "JOBS_BY_ID": ((IDS, 1), {"job_pkey"}),
     "JOBS_BY_KEY": ((KEYS, 1), {"one_job_per_key"}),
-    "JOBS_BY_CLAIM": ((IDS, 1), {"job_running"}),
+    "JOBS_BY_TAKING": ((IDS, 1), {"job_running"}),
     "COUNT_QUEUES": (ONE, {"job_by_age", "job_by_deadline", "job_resting", "job_running"}),
     "WAKE": (ONE, {"job_resting", "job_pkey"}),
     "EXPIRE": (ONE, {"job_by_deadline", "job_pkey"}),

@@ -79,9 +79,9 @@ def test_the_batch_endpoints_limits_stand_apart() -> None:
     policy = terms({}, batch=True, batch_collect_seconds=9, batch_window_hours=2)
     assert [limit.name for limit in policy.limits] == ["requests/gauge"]
     assert policy.batch == BatchTerms(
-        limits=policy.of_batch.limits, collect_seconds=9, window=2 * 3600 * SECOND
+        limits=policy.at_endpoint.limits, collect_seconds=9, window=2 * 3600 * SECOND
     )
-    assert [limit.name for limit in policy.of_batch.limits] == ["total_tokens/gauge"]
+    assert [limit.name for limit in policy.at_endpoint.limits] == ["total_tokens/gauge"]
 
 
 def test_limits_of_a_batch_endpoint_that_is_off_limit_nothing() -> None:

@@ -33,7 +33,7 @@ def wanted_jobs(submissions: Sequence[Submission]) -> WantedJobs:
     """The jobs that operations name, or may have made or taken without our hearing of it."""
     ids: list[UUID] = []
     keys: list[tuple[str, str]] = []
-    claims: list[UUID] = []
+    takings: list[UUID] = []
     for submission in submissions:
         operation, again = submission.operation, submission.attempted is not None
         if isinstance(operation, Finish | CancelJob):
@@ -44,8 +44,8 @@ def wanted_jobs(submissions: Sequence[Submission]) -> WantedJobs:
             if operation.request.idempotency_key is not None:
                 keys.append((operation.caller.key_prefix, operation.request.idempotency_key))
         elif isinstance(operation, Take | Collect) and again:
-            claims.append(operation.id)
-    return WantedJobs(ids, sorted(set(keys)), claims)
+            takings.append(operation.id)
+    return WantedJobs(ids, sorted(set(keys)), takings)
 
 
 def prepare_queues(
