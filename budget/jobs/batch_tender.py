@@ -2,17 +2,20 @@
 
 import logging
 import threading
+import time
 
 from django.db import connections
 from django.utils import timezone
 
-from budget.jobs import batches
+from budget.jobs.batches import runner
 from budget.jobs.tickets import UNREACHABLE
 
 logger = logging.getLogger(__name__)
 
 WORK_SECONDS = 5.0
 """For about how long batches are worked on at a time."""
+EASE = 20
+"""How many times as long as a look took nobody looks again: many thousand may wait."""
 
 
 class BatchTender:
@@ -20,20 +23,29 @@ class BatchTender:
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
+        self._looks_at = 0.0
 
     def tend(self) -> None:
         """Begin with what is due, unless that is being done, or this process ends."""
         at_work = self._thread is not None and self._thread.is_alive()
-        if at_work or not threading.main_thread().is_alive() or not batches.due(timezone.now()):
+        if at_work or not threading.main_thread().is_alive() or not self._is_due():
             return
         # No daemon: a process ends when the step it is at is done.
         self._thread = threading.Thread(target=_work, name="budget-batches")
         self._thread.start()
 
+    def _is_due(self) -> bool:
+        began = time.monotonic()
+        if began < self._looks_at:
+            return False
+        due = runner.due(timezone.now())
+        self._looks_at = began + EASE * (time.monotonic() - began)
+        return due
+
 
 def _work() -> None:
     try:
-        batches.work(WORK_SECONDS)
+        runner.work(WORK_SECONDS)
     except UNREACHABLE as error:
         logger.warning("Batches are gone on with when the database answers: %s", error)
     except Exception:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.core.exceptions import ValidationError
 
 from budget import conf
-from budget.jobs.line import Line
+from budget.jobs.connection import Connection
 from budget.models import Pool
 from budget.models.address import provider_address
 from budget.tasks import GiveUp, TryAgain
@@ -37,7 +37,7 @@ class Client(NamedTuple):
     sdk: ModuleType
     api: Any
     """`openai.OpenAI` or `anthropic.Anthropic`."""
-    line: Line
+    connection: Connection
 
 
 _clients: dict[tuple[Any, ...], Client] = {}
@@ -59,17 +59,10 @@ def client_of(pool: Pool) -> Client:
     return _clients[name]
 
 
-def close_clients() -> None:
-    """Close all connections of this process; only when no call is under way."""
-    mine = [name for name in _clients if name[0] == os.getpid()]
-    for name in mine:
-        _clients.pop(name).api.close()
-
-
 def _connect(pool: Pool, key: str) -> Client:
     sdk = _sdk(pool.provider)
     _check_address(pool)
-    line = Line()
+    connection = Connection()
     api = getattr(sdk, CLASSES[pool.provider])(
         api_key=key,
         base_url=pool.base_url or None,
@@ -77,10 +70,10 @@ def _connect(pool: Pool, key: str) -> Client:
         max_retries=0,
         # Not sent on to wherever an answer points: Anthropic's key would go along.
         http_client=sdk.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"request": [line.follow]}
+            follow_redirects=False, event_hooks={"request": [connection.follow]}
         ),
     )
-    return Client(pool.provider, sdk, api, line)
+    return Client(pool.provider, sdk, api, connection)
 
 
 def _check_address(pool: Pool) -> None:

@@ -22,14 +22,15 @@ NAME = "budget.jobs.llm.request"
 CONNECT_SECONDS = 10.0
 SHORTEST_SECONDS = 1.0
 """What a request is given even when its time is all but over."""
-OWN = {"timeout", "extra_headers", "extra_query", "extra_body"}
+SDK_OPTIONS = {"timeout", "extra_headers", "extra_query", "extra_body"}
 """Arguments of the SDKs that don't belong to the request."""
 
 
 def request(attempt: Attempt, *, model: str, messages: list[Any], **others: Any) -> Any:
     """Make one request and give back the provider's answer.
 
-    1. Away or too busy, now or for a while: TryAgain, and the provider's own wait is kept.
+    1. Away, too busy, or not to be had with this key or at this address: TryAgain, and the
+       provider's own wait is kept. What the operator mends must not cost the jobs that wait.
     2. Refused, or no money left: GiveUp with the provider's words, and nothing was used.
     3. Gone without an answer: a failure; it may have been served, so the estimate stays.
     """
@@ -37,7 +38,7 @@ def request(attempt: Attempt, *, model: str, messages: list[Any], **others: Any)
     if attempt.cancelled.is_set():
         raise TryAgain("Cancelled before its request left.")
     try:
-        with client.line.cut_when(attempt.cancelled):
+        with client.connection.cut_when(attempt.cancelled):
             content = _ask(client, attempt, {"model": model, "messages": messages, **others})
     except client.sdk.APIError as error:
         if attempt.cancelled.is_set():
@@ -54,7 +55,7 @@ def batch_model(args: dict[str, Any]) -> str:
         raise BadArguments("must hold the messages as a list.")
     if args.get("stream"):
         raise BadArguments("asks for a stream, which nobody would read: leave `stream` out.")
-    if unfit := OWN & set(args):
+    if unfit := SDK_OPTIONS & set(args):
         raise BadArguments(f"may only hold what the provider takes: leave out {min(unfit)}.")
     return args["model"]
 
@@ -77,7 +78,7 @@ def _consequence(attempt: Attempt, trouble: Trouble) -> Exception:
     if trouble.kind == "unclear":
         return RuntimeError(trouble.message)
     attempt.used(0, 0)
-    if trouble.kind in ("refused", "account"):
+    if trouble.kind in ("refused", "money"):
         return GiveUp(trouble.message)
     return TryAgain(trouble.message, trouble.seconds)
 

@@ -6,18 +6,24 @@ from typing import Literal, NamedTuple
 import httpx2
 
 from budget.providers import anthropic, openai
-from budget.providers.answers import message_of, retry_after
+from budget.providers.answers import REFUSALS, message_of, retry_after
 
 READERS: dict[str, ModuleType] = {"anthropic": anthropic, "openai": openai}
 """What reads a provider's answers."""
 
-Kind = Literal["unreached", "busy", "failing", "account", "refused", "unclear"]
+Kind = Literal["unreached", "busy", "failing", "account", "money", "missing", "refused", "unclear"]
 """`unreached`: it never arrived whole. `busy`: the provider took nothing now. `failing`: the
-provider, or something before it, broke down. `account`: key, rights or money are missing.
-`refused`: the request itself is at fault. `unclear`: it arrived, and no answer was read."""
+provider, or something before it, broke down. `account`: the key, its rights or the address are
+wrong. `money`: there is none left. `missing`: nothing of that name is there, perhaps because
+the address is wrong. `refused`: the request itself is at fault. `unclear`: it arrived, and no
+answer was read.
 
-BUSY = {408, 409, 429, 503, 529}
-ACCOUNT = {401, 402, 403}
+Only `refused` tells about the request: after all others but `money` it may be fine later."""
+
+BUSY = {429, 529}
+FAILING = {408, 409}
+"""Besides those from 500 on."""
+MISSING = {404, 410}
 UNREACHED = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -52,16 +58,19 @@ def trouble_of(provider: str, error: Exception) -> Trouble:
     seconds = retry_after(response.headers)
     words = message_of(body) or response.reason_phrase or "no reason given"
     if READERS[provider].out_of_money(body):
-        return Trouble("account", f"{provider} has used up its money ({status}): {words}")
-    return Trouble(_kind(status), f"{provider} answered {status}: {words}", seconds)
+        return Trouble("money", f"{provider} has used up its money ({status}): {words}")
+    kind = "refused" if READERS[provider].unknown_model(body) else _kind(status)
+    return Trouble(kind, f"{provider} answered {status}: {words}", seconds)
 
 
 def _kind(status: int) -> Kind:
     if status in BUSY:
         return "busy"
-    if status in ACCOUNT:
-        return "account"
-    if status >= 500:
+    if status in FAILING or status >= 500:
         return "failing"
+    if status in REFUSALS:
+        return "refused"
+    if status in MISSING:
+        return "missing"
     # A redirect isn't followed; whoever set the base URL has to.
-    return "refused" if status >= 300 else "unclear"
+    return "account" if status >= 300 else "unclear"

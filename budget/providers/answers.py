@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 LONGEST_MESSAGE = 500
+REFUSALS = {400, 413, 422}
+"""Statuses that find fault with the request itself: sent again, it would be refused again.
+
+Every other one may be the account's, the address's or the provider's."""
 
 
 class Row(NamedTuple):

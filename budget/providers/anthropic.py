@@ -6,8 +6,8 @@ from budget.providers.answers import Row, Unreadable, error_of, message_of, stor
 from budget.providers.tokens import Tokens
 
 NEVER_RUN = {"expired", "canceled"}
-PASSING = {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
-"""Errors that another attempt may be spared."""
+FINAL = {"invalid_request_error", "not_found_error", "request_too_large"}
+"""Errors that another attempt would meet, too."""
 
 
 def counted(tokens: Tokens) -> Tokens:
@@ -38,6 +38,12 @@ def out_of_money(body: object) -> bool:
     return low or error.get("type") == "billing_error" or "spend_limit" in code
 
 
+def unknown_model(body: object) -> bool:
+    """Whether an error says that there is no such model, or none for this account."""
+    error = error_of(body)
+    return error.get("type") == "not_found_error" and message_of(body).startswith("model:")
+
+
 def batch_row(row: dict[str, Any]) -> Row:
     """One line of a batch's results. Raises Unreadable."""
     custom_id, result = row.get("custom_id"), row.get("result")
@@ -49,7 +55,7 @@ def batch_row(row: dict[str, Any]) -> Row:
     if kind == "errored":
         error = error_of(error_of(result))
         words = message_of(error) or storable(str(error.get("type")))
-        return Row(custom_id, "failed", error=words, final=error.get("type") not in PASSING)
+        return Row(custom_id, "failed", error=words, final=error.get("type") in FINAL)
     if kind in NEVER_RUN:
         return Row(custom_id, "sent_away", error=f"The provider let it be {kind}.")
     raise Unreadable(f"A row of the results is {kind!r}.")

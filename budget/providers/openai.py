@@ -6,13 +6,20 @@ so a caller's estimated output has to be the `max_tokens` it sends.
 
 from typing import Any
 
-from budget.providers.answers import Row, Unreadable, error_of, message_of, storable, whole
+from budget.providers.answers import (
+    REFUSALS,
+    Row,
+    Unreadable,
+    error_of,
+    message_of,
+    storable,
+    whole,
+)
 from budget.providers.tokens import Tokens
 
 SPEND_CAPS = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 NEVER_RUN = {"batch_expired", "batch_cancelled"}
 """What a batch's error file says of requests that the provider didn't get to."""
-NOT_NOW = {408, 409, 429}
 ENDPOINT = "/v1/chat/completions"
 
 
@@ -35,6 +42,11 @@ def out_of_money(body: object) -> bool:
     """Whether an error says that the account's money is used up: waiting doesn't help."""
     error = error_of(body)
     return bool(SPEND_CAPS & {str(error.get("code")), str(error.get("type"))})
+
+
+def unknown_model(body: object) -> bool:
+    """Whether an error says that there is no such model, or none for this account."""
+    return error_of(body).get("code") == "model_not_found"
 
 
 def batch_line(custom_id: str, request: str) -> str:
@@ -63,5 +75,5 @@ def _answered(custom_id: str, response: dict[str, Any]) -> Row:
     status, body = response["status_code"], response.get("body")
     if status == 200 and isinstance(body, dict):
         return Row(custom_id, "succeeded", body=body)
-    final = isinstance(status, int) and 400 <= status < 500 and status not in NOT_NOW
+    final = unknown_model(body) or (isinstance(status, int) and status in REFUSALS)
     return Row(custom_id, "failed", error=f"{status}: {message_of(body)}", final=final)

@@ -39,9 +39,9 @@ def main() -> None:
     import django
 
     django.setup()
-    from budget.jobs import batches
+    from budget.jobs.batches import runner
 
-    batches.work(60)
+    runner.work(60)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from budget import services
-from budget.jobs import batches, llm
+from budget.jobs import llm
+from budget.jobs.batches import runner
 from budget.models import Job, JobBatch, Limit, Pool, WorkloadClass
 from tests.jobs.provider import Provider
 from tests.ledger.pools import make_pool
@@ -36,7 +37,7 @@ def ask(text: str = "ok", model: str = "small", **fields: Any) -> Any:
 def work(seconds: float = 10) -> None:
     """One ticket's worth, once every rest is over: up to the next rest."""
     JobBatch.objects.update(next_look_at=timezone.now() - timedelta(seconds=1))
-    batches.work(seconds)
+    runner.work(seconds)
 
 
 def work_until_closed(rounds: int = 12) -> list[JobBatch]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from budget.jobs.clients import close_clients
+from budget.jobs import clients
 from tests.committed import _deleting, committed
 from tests.jobs.provider import Provider, serving
 
@@ -28,7 +28,8 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     yield
-    close_clients()
+    while clients._clients:
+        clients._clients.popitem()[1].api.close()
 
 
 @pytest.fixture

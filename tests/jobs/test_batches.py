@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from budget import services
-from budget.jobs import batches
+from budget.jobs.batches import runner
+from budget.ledger.ids import pool_of
 from budget.models import Call, Job, JobBatch, Pool, WorkloadClass
 from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
 from tests.jobs.provider import Provider
@@ -21,6 +22,7 @@ def test_a_batch_runs_from_collecting_to_results(provider: Provider, kind: str) 
 
     assert states(*ids) == ["succeeded"] * 5
     (batch,) = JobBatch.objects.all()
+    assert (batch.id.version, pool_of(batch.id)) == (7, batch.pool_id)
     assert (batch.state, batch.requests, batch.succeeded, batch.failed) == ("done", 5, 5, 0)
     assert list(provider.runs.values()) == [1] * 5
     for number, job_id in enumerate(ids):
@@ -29,7 +31,7 @@ def test_a_batch_runs_from_collecting_to_results(provider: Provider, kind: str) 
         "of_batch", "used_input_tokens", "used_output_tokens", "used_cached_input_tokens"
     )
     assert set(used) == {(True, 7, 3, 4)}
-    assert not batches.due(timezone.now())
+    assert not runner.due(timezone.now())
 
 
 def test_only_the_limits_of_the_batch_endpoint_are_charged(provider: Provider, kind: str) -> None:
@@ -50,8 +52,8 @@ def test_jobs_wait_queued_until_they_are_old_enough(provider: Provider) -> None:
     make_bulk_pool(provider, "openai", batch_collect_seconds=3600)
     ask()
     now = timezone.now()
-    assert not batches.due(now)
-    assert batches.due(now + timedelta(seconds=3601))
+    assert not runner.due(now)
+    assert runner.due(now + timedelta(seconds=3601))
     work()
     assert not JobBatch.objects.exists()
 
@@ -104,7 +106,7 @@ def test_nothing_is_collected_while_paused(provider: Provider, paused: str) -> N
     ask()
     owner = Pool if paused == "pool" else WorkloadClass
     owner.objects.update(paused=True)
-    assert not batches.due(timezone.now())
+    assert not runner.due(timezone.now())
     work()
     assert not JobBatch.objects.exists()
 
@@ -117,7 +119,7 @@ def test_a_full_endpoint_makes_the_next_batch_wait(provider: Provider) -> None:
     second = ask(input_tokens=20_000)
     work()
     waiting = JobBatch.objects.get(state="collecting")
-    assert "no room" in waiting.error
+    assert "None of the jobs that wait fits" in waiting.error
     assert states(first, second) == ["running", "queued"]
     provider.ends = "completed"
     work_until_closed()

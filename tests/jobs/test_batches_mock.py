@@ -12,9 +12,9 @@ import pytest
 
 from budget import services
 from budget.jobs import llm
-from budget.jobs.clients import close_clients
 from budget.models import Call, JobBatch
 from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
+from tests.jobs.clusters import wait_for
 from tests.jobs.test_llm import ARGS, attempt
 from tests.ledger.pools import available
 
@@ -36,7 +36,6 @@ def mock(keys: None) -> Iterator[str]:
     try:
         _wait_until_up(url)
         yield url
-        close_clients()
     finally:
         process.terminate()
         process.wait(10)
@@ -62,8 +61,8 @@ def test_a_batch_and_a_call(mock: str, kind: str) -> None:
     assert enqueued_tokens() == 20 * 150
     assert available() == full
 
-    time.sleep(3.2)
-    (batch,) = work_until_closed()
+    wait_for(lambda: [batch.state for batch in work_until_closed(rounds=1)] == ["done"])
+    batch = JobBatch.objects.get()
     assert (batch.state, batch.succeeded) == ("done", 20)
     assert states(*ids) == ["succeeded"] * 20
     assert enqueued_tokens() == 0

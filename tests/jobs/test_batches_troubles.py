@@ -6,12 +6,115 @@ import pytest
 from django.utils import timezone
 
 from budget import services
-from budget.models import Job, JobBatch
-from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
+from budget.models import Job, JobBatch, Pool
+from tests.jobs.bulk import (
+    ADDRESSES,
+    ask,
+    enqueued_tokens,
+    make_bulk_pool,
+    states,
+    work,
+    work_until_closed,
+)
+from tests.jobs.clock import Clock, clock
 from tests.jobs.provider import DROP, Provider
 from tests.jobs.queueing import take
 
+__all__ = ["clock"]
+
 CREATE = {"openai": "POST /v1/batches", "anthropic": "POST /v1/messages/batches"}
+FIRST = {"openai": "POST /v1/files", "anthropic": CREATE["anthropic"]}
+"""The first request of a batch."""
+
+
+@pytest.mark.parametrize("status", [301, 401, 402, 403, 404, 405, 410])
+def test_a_wrong_key_or_address_costs_no_job(provider: Provider, kind: str, status: int) -> None:
+    make_bulk_pool(provider, kind)
+    job_id = ask()
+    provider.fail(FIRST[kind], status)
+    work()
+    batch = JobBatch.objects.get()
+    assert (batch.state, states(job_id)) == ("submitting", ["running"])
+    assert str(status) in batch.error
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+
+
+def test_a_base_url_with_a_typo_is_mended_in_time(provider: Provider, kind: str) -> None:
+    pool = make_bulk_pool(provider.url + "/typo", kind)
+    ids = [ask() for _ in range(3)]
+    work()
+    assert states(*ids) == ["running"] * 3
+    assert "404" in JobBatch.objects.get().error
+    Pool.objects.filter(pk=pool.pk).update(base_url=provider.url + ADDRESSES[kind])
+    work_until_closed()
+    assert states(*ids) == ["succeeded"] * 3
+
+
+def test_an_address_that_goes_wrong_meanwhile_makes_no_batch_run_twice(
+    provider: Provider, kind: str
+) -> None:
+    pool = make_bulk_pool(provider, kind)
+    provider.ends = ""
+    job_id = ask()
+    work()
+    Pool.objects.filter(pk=pool.pk).update(base_url=provider.url + "/typo")
+    for _ in range(8):
+        work()
+    assert (JobBatch.objects.get().state, states(job_id)) == ("running", ["running"])
+    Pool.objects.filter(pk=pool.pk).update(base_url=provider.url + ADDRESSES[kind])
+    provider.ends = "completed"
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+    assert provider.runs["ok"] == 1
+
+
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503])
+def test_a_batch_that_a_gateway_answered_for_is_looked_for(
+    provider: Provider, kind: str, status: int
+) -> None:
+    make_bulk_pool(provider, kind)
+    job_id = ask()
+    provider.fail(CREATE[kind], status, done=True)
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+    assert provider.runs["ok"] == 1
+
+
+def test_a_batch_that_was_sent_late_has_its_window_from_then_on(
+    provider: Provider, kind: str, clock: Clock
+) -> None:
+    """Down for 2 hours, and then it needs 23.5 of its 24."""
+    make_bulk_pool(provider, kind)
+    provider.ends = ""
+    clock.forward(-2 * 3600)
+    job_id = ask()
+    provider.fail("POST .*", 429)
+    work()
+    clock.forward(2 * 3600)
+    JobBatch.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    work()
+    assert JobBatch.objects.get().state == "running"
+    clock.forward(23.5 * 3600)
+    take(1, "bulk")
+    assert states(job_id) == ["running"]
+    provider.ends = "completed"
+    work_until_closed()
+    assert provider.runs["ok"] == 1
+
+
+def test_jobs_whose_lease_was_over_as_it_was_sent_are_not_in_it(
+    provider: Provider, kind: str, clock: Clock
+) -> None:
+    make_bulk_pool(provider, kind)
+    ask()
+    provider.fail(CREATE[kind], 429)
+    work()
+    JobBatch.objects.update(created_at=timezone.now() - timedelta(hours=26))
+    clock.forward(25.1 * 3600)
+    work()
+    assert not provider.runs
+    assert JobBatch.objects.get().state == "failed"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529, 401, DROP])
@@ -131,6 +234,17 @@ def test_a_stuck_batch_is_given_up_once_its_leases_are_over(provider: Provider, 
     assert (batch.state, batch.error) == ("failed", "The provider never ended it.")
 
 
+def test_results_that_never_come_are_given_up_in_words(provider: Provider, kind: str) -> None:
+    make_bulk_pool(provider, kind)
+    ask()
+    work()
+    provider.fail("GET .*/(results|content)", 529, times=100)
+    work()
+    JobBatch.objects.update(submitted_at=timezone.now() - timedelta(hours=28))
+    (batch,) = work_until_closed()
+    assert batch.error == "The provider never gave its results."
+
+
 def test_results_are_awaited_however_long_the_provider_is_down(
     provider: Provider, kind: str
 ) -> None:
@@ -153,7 +267,8 @@ def test_a_batch_that_the_provider_forgot_goes_back(provider: Provider, kind: st
     provider.ends = ""
     job_id = ask()
     work()
-    provider.fail("GET .*", 404, times=100)
+    provider.fail("GET .*batch_0", 404, times=100)
+    provider.batches.clear()
     work_until_closed(rounds=8)
     assert JobBatch.objects.earliest("created_at").state == "failed"
     provider.faults.clear()

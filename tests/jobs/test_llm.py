@@ -51,7 +51,7 @@ def test_gives_back_the_answer_and_says_what_it_used(provider: Provider, kind: s
 def test_sends_its_key_to_no_other_address(provider: Provider, kind: str) -> None:
     make_llm_pool(provider, kind)
     provider.fail(CALL[kind], 307, headers={"location": f"{provider.url}/elsewhere"})
-    with pytest.raises(GiveUp, match="307"):
+    with pytest.raises(TryAgain, match="307"):
         llm.request(attempt(), **ARGS)
     assert provider.calls == [CALL[kind]]
 
@@ -75,7 +75,7 @@ def test_waits_as_long_as_the_provider_says(provider: Provider, kind: str) -> No
     assert provider.calls == [CALL[kind]] * 2, "each was asked only once"
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_comes_back_when_the_provider_is_in_trouble(
     provider: Provider, kind: str, status: int
 ) -> None:
@@ -94,7 +94,33 @@ def test_comes_back_when_there_is_no_connection(kind: str, keys: None) -> None:
         llm.request(attempt(), **ARGS)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+@pytest.mark.parametrize("status", [301, 308, 401, 402, 403, 404, 405, 410, 421, 451])
+def test_a_wrong_key_or_address_costs_no_job(provider: Provider, kind: str, status: int) -> None:
+    make_llm_pool(provider, kind)
+    provider.fail(CALL[kind], status, {"error": {"message": "not for you", "type": "x"}})
+    mine = attempt()
+    with pytest.raises(TryAgain, match=f"{status}: not for you"):
+        llm.request(mine, **ARGS)
+    assert len(provider.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("openai", {"code": "model_not_found", "message": "No model small."}),
+        ("anthropic", {"type": "not_found_error", "message": "model: small"}),
+    ],
+)
+def test_gives_up_on_a_model_that_is_not_there(
+    provider: Provider, kind: str, error: dict[str, Any]
+) -> None:
+    make_llm_pool(provider, kind)
+    provider.fail(CALL[kind], 404, {"error": error})
+    with pytest.raises(GiveUp, match="404"):
+        llm.request(attempt(), **ARGS)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
 def test_gives_up_on_what_the_provider_refuses(provider: Provider, kind: str, status: int) -> None:
     make_llm_pool(provider, kind)
     provider.fail(CALL[kind], status, {"error": {"message": "not like this", "type": "x"}})

@@ -1,8 +1,8 @@
 """Bulk jobs on the provider's batch endpoint: collected, sent, watched, read.
 
 Each batch is a row that goes from `collecting` over `submitting`, `running` and `ended` to
-`done` or `failed`. A worker takes a row to itself for one step, and notes what it is about
-to do and what came of it, so that any other worker can go on from there:
+`done` or `failed`. A worker takes a row to itself for one step (`runner`, `hold`), and notes
+what it is about to do and what came of it, so that any other worker can go on from there:
 
 - `collector` opens a batch once waiting jobs are enough or old enough, and leases them;
 - `submitter` sends it, and after a crash first looks whether it was sent;
@@ -11,75 +11,3 @@ to do and what came of it, so that any other worker can go on from there:
 
 What goes wrong with the provider leaves the row as it is, to be tried again later.
 """
-
-import logging
-import time
-from datetime import datetime, timedelta
-
-from django.utils import timezone
-
-from budget.jobs.batches import collector, hold, members, poller, results, submitter
-from budget.jobs.batches.endpoint import EndpointTrouble
-from budget.jobs.batches.hold import HoldLost
-from budget.models import JobBatch, Pool
-from budget.services import BudgetError
-from budget.tasks import GiveUp, TryAgain
-
-logger = logging.getLogger(__name__)
-
-STEPS = {
-    JobBatch.State.COLLECTING: collector.fill,
-    JobBatch.State.SUBMITTING: submitter.submit,
-    JobBatch.State.RUNNING: poller.look,
-    JobBatch.State.ENDED: results.read,
-}
-AFTER_WINDOW = timedelta(hours=3)
-"""How long after its window a batch is given up. Its jobs have gone back by then."""
-
-
-def due(now: datetime) -> bool:
-    """Whether there is anything to do about batches."""
-    return hold.due(now).exists() or collector.due(now)
-
-
-def work(seconds: float) -> None:
-    """Do what is due, for about so many seconds. Any number of processes may at once."""
-    until = time.monotonic() + seconds
-    collector.open_batches()
-    while time.monotonic() < until and (batch := hold.take()) is not None:
-        try:
-            _step(batch, until)
-        except HoldLost as error:
-            logger.warning("%s", error)
-
-
-def _step(batch: JobBatch, until: float) -> None:
-    pool = Pool.objects.filter(pk=batch.pool_id).first()
-    try:
-        if pool is None:
-            members.close(batch, JobBatch.State.FAILED, "Its pool is gone.")
-        elif _is_overdue(batch, pool):
-            members.close(batch, JobBatch.State.FAILED, "The provider never ended it.")
-        else:
-            STEPS[JobBatch.State(batch.state)](batch, pool, until)
-    except EndpointTrouble as error:
-        logger.warning("Batch %s: %s", batch.pk, error)
-        hold.rest(batch, error=str(error), at_least=error.trouble.seconds or 0)
-    except (TryAgain, GiveUp, BudgetError) as error:
-        logger.warning("Batch %s: %s", batch.pk, error)
-        hold.rest(batch, error=str(error))
-    except HoldLost:
-        raise
-    except Exception as error:
-        logger.exception("Batch %s", batch.pk)
-        hold.rest(batch, error=f"{type(error).__name__}: {error}")
-
-
-def _is_overdue(batch: JobBatch, pool: Pool) -> bool:
-    window = timedelta(hours=pool.batch_window_hours)
-    sent = batch.submitted_at or batch.created_at
-    waits = batch.state == JobBatch.State.COLLECTING
-    return not waits and timezone.now() > sent + window + AFTER_WINDOW
-
-
-__all__ = ["due", "work"]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any, ClassVar
 
 import httpx2
@@ -16,7 +16,7 @@ from budget.jobs.batches.endpoint import (
     Request,
     Seen,
     Sending,
-    troubled,
+    asking,
 )
 from budget.jobs.clients import Client
 from budget.providers.answers import Row
@@ -49,7 +49,7 @@ class AnthropicBatches:
             for request in requests
         ]
         try:
-            with self._asking():
+            with asking(self._client):
                 return str(self._api.messages.batches.create(requests=bodies).id)
         except EndpointTrouble as error:
             places = [int(place) for place in PLACE.findall(str(error))]
@@ -65,7 +65,7 @@ class AnthropicBatches:
         of our others. Its results will tell whether it is ours.
         """
         oldest, found = sending.since - CLOCKS_APART, None
-        with self._asking():
+        with asking(self._client):
             for batch in self._api.messages.batches.list(limit=100):
                 if batch.created_at < oldest:
                     break
@@ -76,20 +76,20 @@ class AnthropicBatches:
 
     def look(self, name: str) -> Seen:
         """Every request of an ended batch has a row, also one that was not run."""
-        with self._asking():
+        with asking(self._client):
             batch = self._api.messages.batches.retrieve(name)
         ended = batch.processing_status == "ended"
         return Seen(created_at=batch.created_at, ended=ended, complete=ended)
 
     def cancel(self, name: str) -> None:
         """What is under way may still be run."""
-        with self._asking():
+        with asking(self._client):
             self._api.messages.batches.cancel(name)
 
     def results(self, name: str, seen: Seen) -> Iterator[bytes]:
         """From the pool's own address, not the one in `results_url`: that would go around a
         gateway, and take the key with it."""
-        with self._asking():
+        with asking(self._client):
             answer = self._api.get(
                 f"/v1/messages/batches/{name}/results",
                 cast_to=httpx2.Response,
@@ -102,10 +102,3 @@ class AnthropicBatches:
     def row(self, line: dict[str, Any]) -> Row:
         """One line of the results."""
         return batch_row(line)
-
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except self._client.sdk.APIError as error:
-            raise troubled(self._client, error) from error

@@ -6,18 +6,17 @@ cancelled meanwhile is gone without a trace.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
-from uuid import uuid4
 
 from django.db import connection, transaction
-from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
 from budget import services
 from budget.jobs.batches import hold, members
 from budget.jobs.batches.endpoint import Endpoint
 from budget.jobs.batches.endpoints import ENDPOINTS
-from budget.models import Job, JobBatch, Pool, WorkloadClass
+from budget.jobs.batches.waiting import Group, groups
+from budget.ledger.ids import new_id
+from budget.models import JobBatch, Pool
 from budget.services import TakenJob
 
 MOST_AT_ONCE = 500
@@ -26,17 +25,6 @@ LAST_CALL = timedelta(seconds=30)
 """How long before the window no longer fits a job is reason enough to send a batch."""
 LOCK = 0x6275_6467
 """Of advisory locks: opening the batches of one pool."""
-
-
-class Group(NamedTuple):
-    """Waiting jobs of one model that a batch could take."""
-
-    model: str
-    jobs: int
-    size: int
-    oldest: datetime
-    soonest: datetime
-    """The first deadline."""
 
 
 def due(now: datetime) -> bool:
@@ -56,7 +44,7 @@ def fill(batch: JobBatch, pool: Pool, until: float) -> None:
     """Lease what fits into a batch, then have it sent.
 
     1. What a worker that died has collected counts: those jobs know their batch.
-    2. Without room in the limits of the batch endpoint, it rests and is tried again.
+    2. If none fits into the limits of the batch endpoint, it rests and is tried again.
     3. Without jobs it is dropped.
     """
     endpoint = ENDPOINTS.get(pool.provider)
@@ -71,8 +59,11 @@ def fill(batch: JobBatch, pool: Pool, until: float) -> None:
         # Its time counts from the leases of its jobs, however long it waited for room.
         sending = {"state": JobBatch.State.SUBMITTING, "created_at": now}
         hold.let_go(batch, requests=count, size=size, looks=0, error="", **sending)
-    elif any(group.model == batch.model for group in _groups(pool, now)):
-        hold.rest(batch, error="The limits of the batch endpoint leave no room now.")
+    elif any(group.model == batch.model for group in groups(pool, now)):
+        hold.rest(
+            batch,
+            error="None of the jobs that wait fits into the limits of the batch endpoint now.",
+        )
     else:
         batch.delete()
 
@@ -105,7 +96,7 @@ def _ripe(pool: Pool, now: datetime) -> list[Group]:
     sent_by = now + timedelta(hours=pool.batch_window_hours) + LAST_CALL
     return [
         group
-        for group in _groups(pool, now)
+        for group in groups(pool, now)
         if group.model not in taken
         and (
             group.jobs >= pool.batch_max_requests
@@ -116,27 +107,6 @@ def _ripe(pool: Pool, now: datetime) -> list[Group]:
     ]
 
 
-def _groups(pool: Pool, now: datetime) -> list[Group]:
-    if not pool.batch or pool.paused:
-        return []
-    classes = WorkloadClass.objects.filter(tier="bulk", paused=False)
-    waiting = Job.objects.filter(
-        pool_id=pool.pk,
-        workload_class__in=list(classes.values_list("slug", flat=True)),
-        batchable=True,
-        state=Job.State.QUEUED,
-        not_before=None,
-        deadline__gte=now + timedelta(hours=pool.batch_window_hours),
-    )
-    found = waiting.values("model").annotate(
-        jobs=Count("pk"),
-        size=Sum(members.Bytes("args")),
-        oldest=Min("enqueued_at"),
-        soonest=Min("deadline"),
-    )
-    return [Group(**group) for group in found.order_by("model")]
-
-
 def _open(pool: Pool, now: datetime) -> None:
     """Two workers at once would make two small batches of what is one."""
     with transaction.atomic(), connection.cursor() as cursor:
@@ -145,7 +115,7 @@ def _open(pool: Pool, now: datetime) -> None:
             return
         for group in _ripe(pool, now):
             JobBatch.objects.create(
-                id=uuid4(),
+                id=new_id(pool.pk),
                 pool_id=pool.pk,
                 model=group.model,
                 created_at=now,

@@ -1,6 +1,7 @@
 """What the runner needs of a provider's batch endpoint."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Protocol
 from uuid import UUID
@@ -99,9 +100,13 @@ class Endpoint(Protocol):
         ...
 
 
-def troubled(client: Client, error: Exception) -> EndpointTrouble:
-    """An SDK's error as the runner knows it."""
-    return EndpointTrouble(trouble_of(client.provider, error))
+@contextmanager
+def asking(client: Client) -> Iterator[None]:
+    """The SDK's errors within the block as the runner knows them."""
+    try:
+        yield
+    except client.sdk.APIError as error:
+        raise EndpointTrouble(trouble_of(client.provider, error)) from error
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,18 +1,25 @@
-"""Who works on a batch: one worker at a time, and nobody for ever."""
+"""Who works on a batch: one thread of one worker at a time, and nobody for ever."""
 
-from collections.abc import Iterable
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
+from django.db import DatabaseError, InterfaceError, connections
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from budget import conf
 from budget.models import JobBatch
 
+logger = logging.getLogger(__name__)
+
 HOLD = timedelta(minutes=10)
-"""How long a batch stays with a worker that died; more than one request to a provider takes."""
+"""How long a batch stays with a worker that died."""
+BEATS = 5
+"""How often in that time a batch is held anew while its file is on the way."""
 CLOSED = (JobBatch.State.DONE, JobBatch.State.FAILED)
 GROWTH, MOST_GROWN = 1.5, 20
 LONGEST_SECONDS, LONGEST_ASKED = 300.0, 3600.0
@@ -20,7 +27,7 @@ LONGEST_SECONDS, LONGEST_ASKED = 300.0, 3600.0
 
 
 class HoldLost(Exception):
-    """Another worker has the batch by now."""
+    """Somebody else has the batch by now."""
 
 
 def due(now: datetime) -> "QuerySet[JobBatch]":
@@ -30,10 +37,10 @@ def due(now: datetime) -> "QuerySet[JobBatch]":
     return waiting.order_by("next_look_at")
 
 
-def take(passed_over: Iterable[UUID] = ()) -> JobBatch | None:
-    """A due batch to oneself, if there is one that no other worker is quicker to take."""
+def take() -> JobBatch | None:
+    """A due batch to oneself, if there is one that nobody else is quicker to take."""
     now = timezone.now()
-    for batch in due(now).exclude(pk__in=list(passed_over))[:10]:
+    for batch in due(now)[:10]:
         held = now + HOLD
         if due(now).filter(pk=batch.pk, state=batch.state).update(held_until=held):
             return JobBatch.objects.get(pk=batch.pk)
@@ -43,6 +50,22 @@ def take(passed_over: Iterable[UUID] = ()) -> JobBatch | None:
 def keep(batch: JobBatch, **changes: Any) -> None:
     """Write what has changed and have the batch for as long again. Raises HoldLost."""
     _write(batch, held_until=timezone.now() + HOLD, **changes)
+
+
+@contextmanager
+def kept(batch: JobBatch) -> Iterator[None]:
+    """Have the batch for as long as the block takes, which must not write it itself.
+
+    For what only this process's end should break off: a large file on a slow line.
+    """
+    done = threading.Event()
+    beating = threading.Thread(target=_beat, args=(batch, done), daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beating.join()
 
 
 def let_go(batch: JobBatch, **changes: Any) -> None:
@@ -59,10 +82,24 @@ def rest(batch: JobBatch, at_least: float = 0, **changes: Any) -> None:
     _write(batch, held_until=None, next_look_at=timezone.now() + seconds, **changes)
 
 
+def _beat(batch: JobBatch, done: threading.Event) -> None:
+    try:
+        while not done.wait((HOLD / BEATS).total_seconds()):
+            try:
+                keep(batch)
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning("Batch %s is held on to when the database answers: %s", batch, error)
+                connections.close_all()
+    except HoldLost:
+        return  # as the next write of the block's thread will tell it
+    finally:
+        connections.close_all()
+
+
 def _write(batch: JobBatch, **changes: Any) -> None:
     # The moment until which it is held says who holds it.
     mine = JobBatch.objects.filter(pk=batch.pk, held_until=batch.held_until)
     if not mine.update(**changes):
-        raise HoldLost(f"The batch {batch.pk} is another worker's by now.")
+        raise HoldLost(f"The batch {batch.pk} is somebody else's by now.")
     for name, value in changes.items():
         setattr(batch, name, value)

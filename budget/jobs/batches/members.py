@@ -39,7 +39,8 @@ def running(batch: JobBatch) -> "QuerySet[Job]":
     """Those at the batch endpoint, or on their way; a job that runs by itself by now is none."""
     collected = Call.objects.filter(pk=OuterRef("call_id"), of_batch=True)
     mine = Job.objects.filter(batch_id=batch.pk, state=Job.State.RUNNING)
-    return mine.filter(Exists(collected)).order_by("pk")
+    # Without arguments and trail, which may be large.
+    return mine.filter(Exists(collected)).order_by("pk").only("pk", "call_id")
 
 
 def size(batch: JobBatch) -> tuple[int, int]:
@@ -72,7 +73,8 @@ def give_back_cancelled(batch: JobBatch) -> int:
     """Give back the tokens of jobs that were cancelled before they were sent; how many."""
     cancelled = Job.objects.filter(batch_id=batch.pk, state=Job.State.CANCELLED)
     open_calls = Call.objects.filter(pk=OuterRef("call_id"), of_batch=True, settled_at=None)
-    return finish_all(sent_back(job, "") for job in cancelled.filter(Exists(open_calls)))
+    unsent = cancelled.filter(Exists(open_calls)).only("pk", "call_id")
+    return finish_all(sent_back(job, "") for job in unsent)
 
 
 def send_back_late(batch: JobBatch, latest: datetime) -> int:

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -16,12 +15,12 @@ from budget.jobs.batches.endpoint import (
     Request,
     Seen,
     Sending,
+    asking,
     lines,
-    troubled,
 )
 from budget.jobs.clients import Client
 from budget.providers.answers import Row
-from budget.providers.openai import ENDPOINT, batch_line, batch_row
+from budget.providers.openai import ENDPOINT, batch_line, batch_row, out_of_money
 
 MARK = "budget_batch"
 """Our name for a batch, in the provider's metadata of it."""
@@ -43,7 +42,7 @@ class OpenAIBatches:
 
     def upload(self, requests: Iterable[Request]) -> str:
         """A file of one line a request; one that never becomes a batch costs nothing."""
-        with tempfile.SpooledTemporaryFile(IN_MEMORY) as file, self._asking():
+        with tempfile.SpooledTemporaryFile(IN_MEMORY) as file, asking(self._client):
             for request in requests:
                 file.write(batch_line(request.custom_id, request.body).encode())
             file.seek(0)
@@ -52,7 +51,7 @@ class OpenAIBatches:
 
     def create(self, sending: Sending, requests: Iterable[Request]) -> str:
         """The batch carries our name for it, so that it can be found again."""
-        with self._asking():
+        with asking(self._client):
             batch = self._api.batches.create(
                 input_file_id=sending.file,
                 endpoint=ENDPOINT,
@@ -64,7 +63,7 @@ class OpenAIBatches:
     def find(self, sending: Sending) -> str | None:
         """Looks through the provider's list, newest first."""
         oldest = (sending.since - CLOCKS_APART).timestamp()
-        with self._asking():
+        with asking(self._client):
             for batch in self._api.batches.list(limit=100):
                 if (batch.metadata or {}).get(MARK) == str(sending.id):
                     return str(batch.id)
@@ -74,7 +73,7 @@ class OpenAIBatches:
 
     def look(self, name: str) -> Seen:
         """A batch that failed its validation tells the lines at fault."""
-        with self._asking():
+        with asking(self._client):
             batch = self._api.batches.retrieve(name)
         errors = list((batch.errors and batch.errors.data) or [])
         rejected = batch.status == "failed"
@@ -84,13 +83,13 @@ class OpenAIBatches:
             complete=batch.status == "completed",
             files=tuple(file for file in (batch.output_file_id, batch.error_file_id) if file),
             fault=_in_words(errors) if rejected else "",
-            own_fault=not any("limit_exceeded" in (error.code or "") for error in errors),
+            own_fault=not any(_is_the_accounts(error.code or "") for error in errors),
             faults=self._faults(batch.input_file_id, errors) if rejected else {},
         )
 
     def cancel(self, name: str) -> None:
         """What is under way may still be run."""
-        with self._asking():
+        with asking(self._client):
             self._api.batches.cancel(name)
 
     def results(self, name: str, seen: Seen) -> Iterator[bytes]:
@@ -104,7 +103,7 @@ class OpenAIBatches:
         return batch_row(line)
 
     def _content(self, file: str) -> Iterator[bytes]:
-        with self._asking(), self._api.files.with_streaming_response.content(file) as answer:
+        with asking(self._client), self._api.files.with_streaming_response.content(file) as answer:
             yield from answer.iter_bytes()
 
     def _faults(self, input_file: str, errors: list[Any]) -> dict[str, str]:
@@ -119,12 +118,9 @@ class OpenAIBatches:
             if number in said
         }
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except self._client.sdk.APIError as error:
-            raise troubled(self._client, error) from error
+
+def _is_the_accounts(code: str) -> bool:
+    return "limit_exceeded" in code or out_of_money({"code": code})
 
 
 def _in_words(errors: list[Any]) -> str:

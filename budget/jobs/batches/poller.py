@@ -5,6 +5,7 @@ import logging
 from budget.jobs.batches import hold, members
 from budget.jobs.batches.endpoint import Endpoint, EndpointTrouble
 from budget.jobs.batches.endpoints import endpoint_of
+from budget.jobs.batches.submitter import sending_of
 from budget.models import JobBatch, Pool
 
 logger = logging.getLogger(__name__)
@@ -24,17 +25,23 @@ def look(batch: JobBatch, pool: Pool, until: float) -> None:
         seen = endpoint.look(batch.provider_id)
     except EndpointTrouble as error:
         # Twice in a row, and not only since a moment ago: no slip of the provider.
-        unknown = error.trouble.kind == "refused" and batch.error == str(error)
-        if unknown and batch.looks >= PATIENCE:
-            _give_up(batch, str(error))
-            return
-        raise
+        again = error.trouble.kind in ("missing", "refused") and batch.error == str(error)
+        if not again or batch.looks < PATIENCE or _is_listed(endpoint, batch):
+            raise
+        _give_up(batch, str(error))
+        return
     if seen.ended:
         hold.let_go(batch, state=JobBatch.State.ENDED, looks=0, error="")
         return
     if not members.running(batch).exists():
         _cancel(endpoint, batch)
     hold.rest(batch, error="")
+
+
+def _is_listed(endpoint: Endpoint, batch: JobBatch) -> bool:
+    """Whether the provider lists it; at a wrong address, that fails as the look did."""
+    assert batch.submitted_at is not None, "noted as it was sent"
+    return endpoint.find(sending_of(batch, batch.submitted_at)) == batch.provider_id
 
 
 def _cancel(endpoint: Endpoint, batch: JobBatch) -> None:

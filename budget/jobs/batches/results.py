@@ -89,7 +89,7 @@ def _lines(reading: Reading, endpoint: Endpoint, seen: Seen) -> Iterator[bytes]:
     except httpx2.HTTPError as error:
         reading.fault = f"{reading.provider}'s results broke off: {error}"
     except EndpointTrouble as error:
-        if error.trouble.kind != "refused":
+        if error.trouble.kind not in ("missing", "refused"):
             # However often that happens: the results are there, only not now.
             batch.looks = min(batch.looks, MOST_READS - 2)
             raise

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from budget import services
 from budget.jobs.batches import hold, members
 from budget.jobs.batches.endpoint import (
     CLOCKS_APART,
@@ -16,7 +17,11 @@ from budget.models import JobBatch, Pool
 
 GRACE = timedelta(minutes=1)
 """How much too late for its window a request is still sent."""
-NOT_STARTED = {"busy", "account", "unreached"}
+LATE = timedelta(minutes=5)
+"""How long after its collection a batch can do with the leases of its collection."""
+LEASE_AFTER = timedelta(hours=1)
+"""How much longer than its window a batch may take before its jobs are given to others."""
+NOT_STARTED = {"busy", "account", "money", "missing", "refused", "unreached"}
 """Troubles after which the provider has certainly started nothing."""
 
 
@@ -25,41 +30,52 @@ def submit(batch: JobBatch, pool: Pool, until: float) -> None:
 
     1. If it may have been sent before, look for it at the provider, and take it from there.
     2. Jobs that were cancelled meanwhile, or can't wait for the window any more, leave it.
-    3. Store the requests, note where; note that it is being sent; send it, note its name.
+    3. The leases of the others last for its window, which begins only now.
+    4. Store the requests, note where; note that it is being sent; send it, note its name.
        Whoever comes after a worker that died between two of these goes on from the last note.
     """
     endpoint = endpoint_of(pool)
     if batch.submitted_at is not None:
-        name = endpoint.find(_sending(batch, batch.submitted_at))
+        name = endpoint.find(sending_of(batch, batch.submitted_at))
         if name is not None:
             _note_sent(batch, name)
             return
     _let_leave(batch, pool)
-    count, size = members.size(batch)
-    if not count:
+    if not batch.requests:
         members.close(batch, JobBatch.State.FAILED, batch.error or "All its jobs have left it.")
         return
     # Left alone by its jobs for too long, a file may be gone by now.
     fresh = not batch.input_file
     try:
         if fresh:
-            hold.keep(batch, input_file=endpoint.upload(members.requests(batch)))
-        hold.keep(batch, submitted_at=timezone.now(), requests=count, size=size)
+            with hold.kept(batch):
+                file = endpoint.upload(members.requests(batch))
+            hold.keep(batch, input_file=file)
+        hold.keep(batch, submitted_at=timezone.now())
         _create(batch, endpoint)
     except EndpointTrouble as error:
-        if error.trouble.kind != "refused":
+        if not fresh and error.trouble.kind in ("refused", "missing"):
+            hold.rest(batch, input_file="", error=str(error))
+        elif error.trouble.kind == "refused":
+            _reject(batch, error)
+        else:
             raise
-        if not fresh:
-            hold.rest(batch, input_file="", submitted_at=None, error=str(error))
-            return
-        _reject(batch, error)
+
+
+def sending_of(batch: JobBatch, since: datetime) -> Sending:
+    """What the provider may know a batch by that was first about to be sent then."""
+    others = JobBatch.objects.exclude(pk=batch.pk).exclude(provider_id="")
+    recent = others.exclude(finished_at__lt=since - CLOCKS_APART)
+    taken = frozenset(recent.values_list("provider_id", flat=True))
+    return Sending(batch.pk, batch.input_file, batch.requests, since, taken)
 
 
 def _create(batch: JobBatch, endpoint: Endpoint) -> None:
     assert batch.submitted_at is not None, "noted before"
+    sending = sending_of(batch, batch.submitted_at)
     try:
-        sending = _sending(batch, batch.submitted_at)
-        name = endpoint.create(sending, members.requests(batch))
+        with hold.kept(batch):
+            name = endpoint.create(sending, members.requests(batch))
     except EndpointTrouble as error:
         if error.trouble.kind in NOT_STARTED:
             hold.keep(batch, submitted_at=None)
@@ -71,19 +87,19 @@ def _note_sent(batch: JobBatch, name: str) -> None:
     hold.rest(batch, state=JobBatch.State.RUNNING, provider_id=name, looks=0, error="")
 
 
-def _sending(batch: JobBatch, since: datetime) -> Sending:
-    others = JobBatch.objects.exclude(pk=batch.pk).exclude(provider_id="")
-    recent = others.exclude(finished_at__lt=since - CLOCKS_APART)
-    taken = frozenset(recent.values_list("provider_id", flat=True))
-    return Sending(batch.pk, batch.input_file, batch.requests, since, taken)
-
-
 def _let_leave(batch: JobBatch, pool: Pool) -> None:
-    """Those who leave mustn't be in a file that is sent nevertheless."""
-    latest = timezone.now() + timedelta(hours=pool.batch_window_hours) - GRACE
-    left = members.give_back_cancelled(batch) + members.send_back_late(batch, latest)
-    if left:
-        hold.keep(batch, input_file="", submitted_at=None)
+    """Let go of jobs, and hold on to the others for a window from now on.
+
+    Those who left, or whose lease is over, mustn't be in a file that is sent nevertheless.
+    """
+    now, window = timezone.now(), timedelta(hours=pool.batch_window_hours)
+    if now > batch.created_at + LATE:
+        services.renew_batch(pool.pk, batch.pk, now + window + LEASE_AFTER)
+    members.give_back_cancelled(batch)
+    members.send_back_late(batch, now + window - GRACE)
+    count, size = members.size(batch)
+    if count != batch.requests:
+        hold.keep(batch, input_file="", submitted_at=None, requests=count, size=size)
 
 
 def _reject(batch: JobBatch, error: EndpointTrouble) -> None:

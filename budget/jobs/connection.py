@@ -9,11 +9,11 @@ from typing import Any
 import httpx2
 
 CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
-LOOK_EVERY = 0.25
-"""Seconds."""
+WATCH_SECONDS = 0.25
+"""How often a waiting call looks whether it is still wanted."""
 
 
-class Line:
+class Connection:
     """Knows the newest connection of a client that serves one call at a time.
 
     Closing a client from another thread wakes nobody who waits for its answer, and the
@@ -30,11 +30,11 @@ class Line:
     def cut(self) -> None:
         """Hang up, if there is a connection."""
         stream = self._stream
-        connection = None if stream is None else stream.get_extra_info("socket")
-        if connection is not None:
+        sock = None if stream is None else stream.get_extra_info("socket")
+        if sock is not None:
             with suppress(OSError):
                 # Not TLS's own shutdown, which would wait for the other side.
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     @contextmanager
     def cut_when(self, cancelled: Event) -> Iterator[None]:
@@ -50,7 +50,7 @@ class Line:
 
     def _watch(self, cancelled: Event, done: Event) -> None:
         # Again and again: the connection may not stand yet when the event is set.
-        while not done.wait(LOOK_EVERY):
+        while not done.wait(WATCH_SECONDS):
             if cancelled.is_set():
                 self.cut()
 
