@@ -133,7 +133,7 @@ Q_CLUSTER = {
     "bulk": 1,
     "poll": 0.2,
     "timeout": 60,
-    "retry": 240,
+    "retry": 260,
     "max_attempts": 1,
     "ack_failures": True,
     "save_limit": -1,

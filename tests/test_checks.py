@@ -48,8 +48,7 @@ def test_the_projects_own_clusters_pass() -> None:
         ({"orm": None}, "budget.W004", "Set Q_CLUSTER['orm'] to 'default'"),
         ({"sqs": {"aws_region": "x"}}, "budget.W004", "no other broker"),
         ({"sync": True}, "budget.W005", "Leave it out"),
-        ({"retry": 61}, "budget.W006", "retry to at least four times that"),
-        ({"timeout": None}, "budget.W006", "timeout to at least 10, twice BUDGET_TICKET_SECONDS"),
+        ({"retry": 259}, "budget.W006", "Set retry to at least 260"),
         ({"ack_failures": False}, "budget.W007", "True"),
     ],
 )
@@ -78,4 +77,13 @@ def test_clusters_that_leave_a_tier_out_or_nobody_knows_are_named(
 
 def test_one_cluster_may_have_both_tiers(settings: Any) -> None:
     settings.BUDGET_CLUSTERS = {"bulk": ["near_line", "bulk"]}
+    assert warnings() == {}
+
+
+def test_what_a_ticket_may_take_decides_over_retry(settings: Any) -> None:
+    assert settings.Q_CLUSTER["retry"] == 260
+    settings.BUDGET_TICKET_SECONDS = 5.5
+    assert list(warnings()) == ["budget.W006"]
+    assert "264" in warnings()["budget.W006"]
+    settings.Q_CLUSTER = settings.Q_CLUSTER | {"retry": 264}
     assert warnings() == {}

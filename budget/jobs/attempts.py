@@ -11,6 +11,7 @@ from budget import services, tasks
 from budget.ledger.job_operations import Ending, Finish
 from budget.ledger.operations import Outcome
 from budget.models import Job
+from budget.providers.answers import storable
 from budget.services import LedgerUnavailable, TakenJob, UnknownJob
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ def attempt_at(job: TakenJob) -> tasks.Attempt:
     )
 
 
-def current(job_ids: Sequence[UUID]) -> set[UUID]:
+def running_calls(job_ids: Sequence[UUID]) -> set[UUID]:
     """The calls of those jobs that run: an attempt with another one is nobody's any more."""
     if not job_ids:
         return set()
@@ -142,5 +143,5 @@ def _in_words(error: BaseException) -> str:
         message = "(it cannot say what)"
     own = isinstance(error, OWN_WORDS)
     text = message if own and message else f"{type(error).__name__}: {message}"
-    clean = text.replace("\0", "").encode("utf-8", "replace").decode()
+    clean = storable(text)
     return clean if len(clean) <= LONGEST_ERROR else clean[: LONGEST_ERROR - 1] + "…"

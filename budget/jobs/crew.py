@@ -7,8 +7,9 @@ would leave the other threads idle meanwhile; so the next ticket uses those that
 import logging
 import threading
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from django.db import close_old_connections
 
@@ -19,8 +20,21 @@ from budget.tasks import Attempt
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.5
+IDLE_SECONDS = 0.5
 """How often a thread without a job looks whether its process ends, which waits for it."""
+GRACE = timedelta(minutes=1)
+"""How long after its lease an attempt may still come to its end, or as long again as that."""
+
+
+class Run(NamedTuple):
+    """A job in the hands of a thread."""
+
+    job: TakenJob
+    attempt: Attempt
+    begins: bool
+    """False: it is only given back."""
+    hopeless_at: datetime
+    """From when on nobody expects it to end any more."""
 
 
 @cache
@@ -37,9 +51,9 @@ class Crew:
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._ended = threading.Condition(self._lock)
-        self._waiting: deque[tuple[TakenJob, Attempt]] = deque()
-        self._running: list[Attempt] = []
-        """Those that wait for their thread included."""
+        self._waiting: deque[Run] = deque()
+        self._running: dict[int, Run] = {}
+        """By identity; those that wait for their thread included."""
         self._threads = 0
 
     @property
@@ -55,22 +69,21 @@ class Crew:
 
     @property
     def stuck(self) -> bool:
-        """Whether no thread will be free again: all hang in attempts whose lease is over."""
+        """Whether no thread will be free again: all hang in attempts long past their lease."""
         with self._lock:
-            leases = [attempt.lease_expires for attempt in self._running]
-        return len(leases) == self.size and max(leases) < datetime.now(UTC)
+            ends = [run.hopeless_at for run in self._running.values()]
+        return len(ends) == self.size and max(ends) < datetime.now(UTC)
 
     def start(self, job: TakenJob) -> None:
         """Run a job at once. Only as many as are `free` may be started."""
-        attempt = attempts.attempt_at(job)
-        with self._lock:
-            self._waiting.append((job, attempt))
-            self._running.append(attempt)
-            if self._threads < len(self._running):
-                self._threads += 1
-                # No daemon: a process ends when its last job has.
-                threading.Thread(target=self._work, name=f"budget-job-{self._threads}").start()
-            self._arrived.notify()
+        self._hand_over(job, begins=True)
+
+    def give_back(self, job: TakenJob) -> None:
+        """Have a thread send a job back unrun: while the ledger is away that takes its time.
+
+        Takes as much room as starting it.
+        """
+        self._hand_over(job, begins=False)
 
     def wait_for_room(self, seconds: float) -> bool:
         """Wait until a thread is free; False if none was in time."""
@@ -82,39 +95,50 @@ class Crew:
         with self._lock:
             self._ended.wait(seconds)
 
-    def wait_until_idle(self, seconds: float) -> bool:
-        """Wait until no job runs; False if that took too long."""
-        with self._lock:
-            return self._ended.wait_for(lambda: not self._running, seconds)
-
     def watch(self) -> None:
         """Tell the running attempts whose job was cancelled, or given to somebody else."""
         with self._lock:
-            running = [attempt for attempt in self._running if not attempt.cancelled.is_set()]
-        own = attempts.current([attempt.job_id for attempt in running])
+            running = [run.attempt for run in self._running.values()]
+        running = [attempt for attempt in running if not attempt.cancelled.is_set()]
+        own = attempts.running_calls([attempt.job_id for attempt in running])
         for attempt in running:
             if attempt.call_id not in own:
                 attempt.cancelled.set()
 
-    def _work(self) -> None:
-        while (next_one := self._next()) is not None:
-            self._run(*next_one)
-
-    def _next(self) -> tuple[TakenJob, Attempt] | None:
+    def _hand_over(self, job: TakenJob, begins: bool) -> None:
+        lease = job.lease_expires - datetime.now(UTC)
+        hopeless_at = job.lease_expires + max(GRACE, lease)
+        run = Run(job, attempts.attempt_at(job), begins, hopeless_at)
         with self._lock:
-            while not self._arrived.wait_for(lambda: self._waiting, LOOK_SECONDS):
+            self._waiting.append(run)
+            self._running[id(run)] = run
+            if self._threads < len(self._running):
+                self._threads += 1
+                # No daemon: a process ends when its last job has.
+                threading.Thread(target=self._work, name=f"budget-job-{self._threads}").start()
+            self._arrived.notify()
+
+    def _work(self) -> None:
+        while (run := self._next()) is not None:
+            self._run(run)
+
+    def _next(self) -> Run | None:
+        with self._lock:
+            while not self._arrived.wait_for(lambda: self._waiting, IDLE_SECONDS):
                 if not threading.main_thread().is_alive():
                     return None
             return self._waiting.popleft()
 
-    def _run(self, job: TakenJob, attempt: Attempt) -> None:
+    def _run(self, run: Run) -> None:
+        job = run.job
         try:
-            attempts.report(attempts.run(job, attempt))
+            ending = attempts.run(job, run.attempt) if run.begins else attempts.not_begun(job)
+            attempts.report(ending)
         except BaseException:
             logger.exception("Attempt %d at job %s is left to its lease.", job.attempt, job.id)
         finally:
             # As after a request: what isn't to be kept is closed, and what broke.
             close_old_connections()
             with self._lock:
-                self._running.remove(attempt)
+                del self._running[id(run)]
                 self._ended.notify_all()

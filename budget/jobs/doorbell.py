@@ -16,7 +16,7 @@ from budget.rule.terms import Tier
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.2
+QUIET_SECONDS = 0.2
 """How often at most a process looks for a class whether a ticket waits."""
 
 _looked: dict[str, float] = {}
@@ -29,7 +29,7 @@ def ring(sender: Any, workload_class: str, **_: Any) -> None:
     fails: so it is issued after that. A thread without a connection is left without one.
     """
     now = time.monotonic()
-    if now - _looked.get(workload_class, -LOOK_SECONDS) >= LOOK_SECONDS:
+    if now - _looked.get(workload_class, -QUIET_SECONDS) >= QUIET_SECONDS:
         _looked[workload_class] = now
         connected = connection.connection is not None
         try:

@@ -42,5 +42,5 @@ class QueueLock:
             self._unread += 1
         if self._unread >= PATIENCE:
             logger.error("A worker was killed as it waited for a ticket: its lock is released.")
-            self._queue._rlock.release()
             self._unread = 0
+            self._queue._rlock.release()

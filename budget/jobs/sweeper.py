@@ -48,19 +48,13 @@ class Sweeper:
         while True:
             # Apart from each other, lest all workers look at the same moment.
             time.sleep(SWEEP_SECONDS * random.uniform(0.75, 1.25))
-            self._end_if_useless()
-            self._lock.check()
-            try:
-                self.sweep()
-                self._unreachable = False
-            except UNREACHABLE as error:
-                connections.close_all()
-                if not self._unreachable:
-                    logger.warning("The sweeper goes on when the database answers: %s", error)
-                self._unreachable = True
-            except Exception:
-                connections.close_all()
-                logger.exception("The sweeper goes on.")
+            # One by one: what goes wrong with one keeps no other from being done.
+            for duty in (self._end_if_useless, self._lock.check, self._sweep_if_possible):
+                try:
+                    duty()
+                except Exception:
+                    connections.close_all()
+                    logger.exception("The sweeper goes on.")
 
     def sweep(self) -> None:
         """Once."""
@@ -69,6 +63,16 @@ class Sweeper:
             issue_if_due(self._tiers)
             if "bulk" in self._tiers:
                 self._batches.tend()
+
+    def _sweep_if_possible(self) -> None:
+        try:
+            self.sweep()
+            self._unreachable = False
+        except UNREACHABLE as error:
+            connections.close_all()
+            if not self._unreachable:
+                logger.warning("The sweeper goes on when the database answers: %s", error)
+            self._unreachable = True
 
     def _end_if_useless(self) -> None:
         """End a worker that can do nothing more; a job that runs comes back after its lease."""

@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Sequence
+from uuid import UUID
 
 from budget import services
 from budget.jobs import attempts
 from budget.jobs.crew import Crew
 from budget.rule.terms import Tier
-from budget.services import UnknownPool
+from budget.services import TakenJob, UnknownPool
 
-LOOK_SECONDS = 0.2
+FRUITFUL_SECONDS = 0.2
 """How long pools that give jobs are asked for more before another look at all of them."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds; after a taking that brought nothing, doubled as long as none does."""
@@ -33,7 +34,7 @@ class Taking:
         In seconds from now: 0 if it is worth it at once, None while nothing waits.
         """
         ready = self._fruitful
-        if not ready or time.monotonic() > self._looked + LOOK_SECONDS:
+        if not ready or time.monotonic() > self._looked + FRUITFUL_SECONDS:
             self._looked = time.monotonic()
             waits = services.due(self._tiers)
             ready = [pool for pool, seconds in waits.items() if seconds <= 0]
@@ -59,10 +60,17 @@ class Taking:
         except UnknownPool:
             return False
         self._turns[pool] = max(self._turns.values(), default=0) + 1
-        own = attempts.current([job.id for job in taken.jobs])
-        for job in taken.jobs:
-            if job.call_id in own:
-                crew.start(job)
-            else:
-                attempts.report(attempts.not_begun(job))
+        self._hand_over(crew, taken.jobs)
         return bool(taken.jobs)
+
+    def _hand_over(self, crew: Crew, jobs: list[TakenJob]) -> None:
+        """Start those that are still to run; if nobody can tell, all go back at once."""
+        own: set[UUID] = set()
+        try:
+            own = attempts.running_calls([job.id for job in jobs])
+        finally:
+            for job in jobs:
+                if job.call_id in own:
+                    crew.start(job)
+                else:
+                    crew.give_back(job)

@@ -27,10 +27,8 @@ logger = logging.getLogger(__name__)
 
 UNREACHABLE = (DatabaseError, InterfaceError, LedgerUnavailable)
 """What the jobs' processes outlive: a database that is away, or too busy."""
-LOOK_SECONDS = 0.2
+WAIT_SECONDS = 0.2
 """How often a ticket that waits looks whether something else has come."""
-ANSWER_SECONDS = 60
-"""How much longer than its time a ticket may wait for the database, before django-q kills it."""
 
 
 def run(*tiers: Tier) -> None:
@@ -68,7 +66,7 @@ def waits(cluster: str) -> bool:
 def _start_jobs(tiers: Sequence[Tier], until: float) -> None:
     threads, taking, alone = crew(), Taking(tiers), True
     while (left := until - time.monotonic()) > 0 and not is_stopping():
-        if not threads.wait_for_room(min(left, LOOK_SECONDS)):
+        if not threads.wait_for_room(min(left, WAIT_SECONDS)):
             continue
         pause = taking.start_on(threads)
         if alone and not threads.free:
@@ -79,7 +77,7 @@ def _start_jobs(tiers: Sequence[Tier], until: float) -> None:
                 return
             pause = left
         if pause:
-            threads.wait_for_end(min(pause, LOOK_SECONDS))
+            threads.wait_for_end(min(pause, WAIT_SECONDS))
 
 
 def _issue(cluster: str, tiers: Sequence[Tier]) -> None:
@@ -88,7 +86,7 @@ def _issue(cluster: str, tiers: Sequence[Tier]) -> None:
         *tiers,
         cluster=cluster,
         group=cluster,
-        timeout=round(conf.ticket_seconds()) + ANSWER_SECONDS,
+        timeout=conf.ticket_timeout(),
         ack_failure=True,
         save=False,
     )

@@ -165,8 +165,8 @@ def test_the_calls_of_running_jobs_are_current_and_no_others() -> None:
     enqueue()
     kept, cancelled = take_one(), take_one()
     services.cancel_job(cancelled.id)
-    assert attempts.current([kept.id, cancelled.id]) == {kept.call_id}
-    assert attempts.current([]) == set()
+    assert attempts.running_calls([kept.id, cancelled.id]) == {kept.call_id}
+    assert attempts.running_calls([]) == set()
     attempts.report(attempts.not_begun(cancelled))
     assert Call.objects.get(job_id=cancelled.id).outcome == "cancelled"
     assert services.job(cancelled.id)["state"] == "cancelled"

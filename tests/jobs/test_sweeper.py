@@ -12,14 +12,22 @@ from django.db import OperationalError
 from django_q.models import OrmQ
 from django_q.queues import Queue
 
-from budget.jobs import batch_tender, sweeper
+from budget.jobs import sweeper
 from budget.jobs.batch_tender import BatchTender
+from budget.jobs.batches import hold, runner
 from budget.jobs.queue_lock import PATIENCE, QueueLock
 from budget.jobs.sweeper import Sweeper
+from tests.jobs.bulk import ask, make_bulk_pool, states
+from tests.jobs.idling import wait_until
+from tests.jobs.provider import Provider
 from tests.jobs.queueing import enqueue, take
 from tests.ledger.pools import make_classes, make_pool
 
 FORK = multiprocessing.get_context("fork")
+
+
+class Ended(BaseException):
+    """Ends the sweeper, which nothing else does."""
 
 
 @pytest.fixture
@@ -48,9 +56,6 @@ def test_an_outage_of_the_database_is_told_once_and_outlived(
     monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0.001)
     swept = []
 
-    class Ended(BaseException):
-        """Ends the sweeper, which nothing else does."""
-
     def sweep(self: Sweeper) -> None:
         swept.append(1)
         if len(swept) > 6:
@@ -64,38 +69,63 @@ def test_an_outage_of_the_database_is_told_once_and_outlived(
     assert caplog.text.count("ValueError: odd") == 1
 
 
-def test_batches_are_tended_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go_on = [], threading.Event()
+def test_batches_are_tended_by_one_thread_at_a_time(provider: Provider) -> None:
+    make_bulk_pool(provider, "openai")
+    provider.pause_at = "POST /v1/files"
+    job_id = ask()
+    tender = BatchTender()
+    tender.tend()
+    assert provider.paused.wait(20)
+    ask(model="large")
+    tender.tend()
+    assert [thread.name for thread in threading.enumerate()].count("budget-batches") == 1
+    provider.pause_at = ""
+    provider.go_on.set()
+    _wait_for_thread(tender)
+    assert states(job_id) == ["running"]
 
-    def work(seconds: float) -> None:
-        begun.append(seconds)
-        go_on.wait(5)
-        raise ValueError("odd")
 
-    monkeypatch.setattr(batch_tender.batches, "due", lambda now: True)
-    monkeypatch.setattr(batch_tender.batches, "work", work)
+def test_what_goes_wrong_with_batches_is_told_and_gone_on_with(
+    provider: Provider, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bulk_pool(provider, "openai")
+    job_id = ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(hold, "take", lambda: 1 / 0)
+        _tend_once()
+    assert "ZeroDivisionError" in caplog.text
+    _tend_once()
+    assert states(job_id) == ["running"]
+
+
+def test_nobody_looks_again_before_many_times_as_long_as_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = []
+
+    def look(now: Any) -> bool:
+        looked.append(now)
+        time.sleep(0.5)
+        return False
+
+    monkeypatch.setattr(runner, "due", look)
     tender = BatchTender()
     tender.tend()
     tender.tend()
-    assert begun == [batch_tender.WORK_SECONDS]
-    go_on.set()
-    _wait_for_thread(tender)
-    tender.tend()
-    _wait_for_thread(tender)
-    assert len(begun) == 2
+    assert len(looked) == 1
 
 
 def test_the_lock_of_a_reader_that_was_killed_is_released() -> None:
     queue: Any = Queue(2)
     reader = FORK.Process(target=queue.get)
     reader.start()
-    time.sleep(0.3)
+    wait_until(lambda: not is_free(queue))
     os.kill(reader.pid or 0, signal.SIGKILL)
     reader.join()
     lock = QueueLock(queue)
     lock.check()
     queue.put("ticket")
-    time.sleep(0.1)
+    wait_until(queue._reader.poll)
     for _ in range(PATIENCE - 1):
         lock.check()
     assert not queue._rlock.acquire(block=False)
@@ -107,12 +137,13 @@ def test_the_lock_of_a_reader_that_waits_or_of_nobody_is_left_alone() -> None:
     queue: Any = Queue(2)
     lock = QueueLock(queue)
     queue.put("ticket")
-    time.sleep(0.1)
+    wait_until(queue._reader.poll)
     for _ in range(2 * PATIENCE):
         lock.check()
     assert queue.get(timeout=1) == "ticket"
     reader = threading.Thread(target=queue.get)
     reader.start()
+    wait_until(lambda: not is_free(queue))
     for _ in range(2 * PATIENCE):
         lock.check()
     assert not queue._rlock.acquire(block=False)
@@ -121,6 +152,42 @@ def test_the_lock_of_a_reader_that_waits_or_of_nobody_is_left_alone() -> None:
     QueueLock.of_worker().check()
 
 
+def test_what_goes_wrong_beside_the_sweep_keeps_it_from_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A lock that was released twice, or a queue that was closed."""
+    monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0.001)
+    swept = []
+
+    def release_twice(self: QueueLock) -> None:
+        FORK.Lock().release()
+
+    def sweep(self: Sweeper) -> None:
+        swept.append(1)
+        if len(swept) > 3:
+            raise Ended
+
+    monkeypatch.setattr(QueueLock, "check", release_twice)
+    monkeypatch.setattr(Sweeper, "sweep", sweep)
+    with pytest.raises(Ended):
+        Sweeper(["near_line"]).run()
+    assert "ValueError: semaphore or lock released too many times" in caplog.text
+
+
+def is_free(queue: Any) -> bool:
+    """Whether nobody reads a queue."""
+    free = queue._rlock.acquire(block=False)
+    if free:
+        queue._rlock.release()
+    return bool(free)
+
+
+def _tend_once() -> None:
+    tender = BatchTender()
+    tender.tend()
+    _wait_for_thread(tender)
+
+
 def _wait_for_thread(tender: BatchTender) -> None:
     assert tender._thread is not None
-    tender._thread.join(5)
+    tender._thread.join(20)

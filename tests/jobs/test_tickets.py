@@ -12,21 +12,24 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from budget import services, tasks
-from budget.jobs import doorbell, stopping, tickets
+from budget.jobs import attempts, doorbell, stopping, tickets
 from budget.jobs.crew import crew
 from budget.models import Job, WorkloadClass
 from budget.services import LedgerUnavailable
 from budget.tasks import Attempt, Task
+from tests.jobs.idling import wait_until, wait_until_idle
 from tests.jobs.queueing import enqueue
 from tests.ledger.pools import make_classes, make_pool
 
 NOTED = "tests.noted"
+LONG = 30.0
+"""A ticket's time; one that has ended long before it has ended by itself."""
 
 
 @pytest.fixture(autouse=True)
 def _pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doorbell, "_looked", {})
-    settings.BUDGET_TICKET_SECONDS = 1.0
+    settings.BUDGET_TICKET_SECONDS = LONG
     make_classes()
     make_pool()
 
@@ -34,14 +37,14 @@ def _pool(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def noted() -> list[Attempt]:
     """The attempts of jobs of the task `NOTED`."""
-    attempts: list[Attempt] = []
+    found: list[Attempt] = []
 
     def note(attempt: Attempt, seconds: float = 0.0) -> None:
-        attempts.append(attempt)
+        found.append(attempt)
         attempt.cancelled.wait(seconds)
 
     tasks.register(Task(NOTED, note))
-    return attempts
+    return found
 
 
 def waiting() -> list[str]:
@@ -54,7 +57,7 @@ def run(*tiers: Any) -> float:
     began = time.monotonic()
     tickets.run(*tiers)
     took = time.monotonic() - began
-    assert crew().wait_until_idle(10)
+    wait_until_idle(crew())
     return took
 
 
@@ -67,11 +70,11 @@ def run_and_close() -> None:
 def test_a_ticket_runs_what_waits_and_ends_when_nothing_does(noted: list[Attempt]) -> None:
     for _ in range(20):
         enqueue(task=NOTED, tokens=100)
-    assert run("near_line") < 0.9
+    assert run("near_line") < LONG / 2
     assert len(noted) == 20
     assert set(Job.objects.values_list("state", flat=True)) == {"succeeded"}
     noted.clear()
-    assert run("near_line") < 0.1
+    assert run("near_line") < LONG / 2
     assert noted == []
 
 
@@ -85,14 +88,19 @@ def test_a_ticket_leaves_other_tiers_alone(noted: list[Attempt]) -> None:
 
 def test_no_more_run_at_once_than_there_are_threads(noted: list[Attempt]) -> None:
     for _ in range(12):
-        enqueue(task=NOTED, tokens=100, args={"seconds": 0.3})
+        enqueue(task=NOTED, tokens=100, args={"seconds": LONG})
     thread = threading.Thread(target=run_and_close)
     thread.start()
-    time.sleep(0.2)
+    wait_until(lambda: len(noted) == crew().size)
     assert services.queues("claims")["rescore"].running == crew().size == 8
+    for attempt in noted[:4]:
+        attempt.cancelled.set()
+    wait_until(lambda: len(noted) == 12)
+    assert services.queues("claims")["rescore"].running == 8
+    for attempt in noted:
+        attempt.cancelled.set()
     thread.join()
-    assert crew().wait_until_idle(5)
-    assert len(noted) == 12
+    wait_until_idle(crew())
 
 
 def test_pools_take_turns(noted: list[Attempt]) -> None:
@@ -108,38 +116,43 @@ def test_pools_take_turns(noted: list[Attempt]) -> None:
 def test_when_its_time_is_up_a_ticket_leaves_its_jobs_running_and_has_a_successor(
     noted: list[Attempt], settings: Any
 ) -> None:
-    settings.BUDGET_TICKET_SECONDS = 0.3
+    settings.BUDGET_TICKET_SECONDS = 2.0
     for _ in range(9):
-        enqueue(task=NOTED, tokens=100, args={"seconds": 1.0})
+        enqueue(task=NOTED, tokens=100, args={"seconds": LONG})
     OrmQ.objects.all().delete()
-    began = time.monotonic()
     tickets.run("near_line")
-    assert time.monotonic() - began < 0.8
     assert services.queues("claims")["rescore"].running == 8
     assert waiting() == ["near_line"]
-    assert crew().wait_until_idle(5)
+    services.cancel_jobs(Job.objects.filter(state="queued").values_list("pk", flat=True))
+    for attempt in noted:
+        attempt.cancelled.set()
+    wait_until_idle(crew())
 
 
 def test_a_ticket_waits_for_what_may_run_within_its_time(noted: list[Attempt]) -> None:
     enqueue(task=NOTED)
     WorkloadClass.objects.update(paused=True)
-    assert run("near_line") < 0.2
+    assert run("near_line") < LONG / 2
+    assert noted == []
     WorkloadClass.objects.update(paused=False)
-    Job.objects.update(not_before=timezone.now() + timedelta(seconds=0.4))
-    assert 0.2 < run("near_line") < 1.2
+    ready_at = timezone.now() + timedelta(seconds=1)
+    Job.objects.update(not_before=ready_at)
+    assert run("near_line") < LONG / 2
     assert len(noted) == 1
+    assert Job.objects.get().started_at >= ready_at
 
 
 def test_a_taking_that_brings_nothing_is_not_repeated_in_a_hot_loop(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
+    settings.BUDGET_TICKET_SECONDS = 1.0
     asked = []
     monkeypatch.setattr(services, "due", lambda tiers: {1: 0.0})
     monkeypatch.setattr(
         services, "take", lambda *wanted: asked.append(wanted) or services.Taken(jobs=[], due=None)
     )
     run("near_line")
-    assert 2 < len(asked) < 12
+    assert 2 <= len(asked) < 12
 
 
 def test_a_job_cancelled_as_it_is_taken_does_not_start(
@@ -161,17 +174,67 @@ def test_a_job_cancelled_as_it_is_taken_does_not_start(
     assert services.pool_view("claims")["limits"][0]["available"] == 60_000
 
 
+def test_jobs_that_were_taken_in_vain_go_back_uncounted(
+    noted: list[Attempt], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The database goes away between the taking, which has committed, and what follows it."""
+    WorkloadClass.objects.update(max_attempts=1)
+    ids = [enqueue(task=NOTED, tokens=100).id for _ in range(8)]
+
+    def away(job_ids: Any) -> Any:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(attempts, "running_calls", away)
+        assert run("near_line") < LONG / 2
+    assert "A ticket ended early, its jobs go on: gone" in caplog.text
+    assert noted == []
+    assert {services.job(job_id)["state"] for job_id in ids} == {"queued"}
+    assert set(Job.objects.values_list("attempts", flat=True)) == {0}
+    run("near_line")
+    assert {services.job(job_id)["state"] for job_id in ids} == {"succeeded"}
+
+
+def test_giving_back_while_the_ledger_is_away_keeps_no_ticket(
+    noted: list[Attempt], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """Eight reports of up to a minute each, one after the other, would end in django-q's kill."""
+    settings.BUDGET_TICKET_SECONDS = 1.0
+    for _ in range(8):
+        enqueue(task=NOTED, tokens=100)
+    finish, back = services.finish, threading.Event()
+
+    def finish_later(ending: Any) -> Any:
+        if not back.is_set():
+            raise LedgerUnavailable("away")
+        return finish(ending)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "finish", finish_later)
+        patch.setattr(attempts, "running_calls", lambda job_ids: set())
+        began = time.monotonic()
+        tickets.run("near_line")
+        assert time.monotonic() - began < LONG / 2
+        assert crew().free == 0
+        back.set()
+        wait_until_idle(crew())
+    assert noted == []
+    assert set(Job.objects.values_list("state", "attempts")) == {("queued", 0)}
+
+
 def test_a_running_job_is_told_that_it_was_cancelled(noted: list[Attempt]) -> None:
-    place = enqueue(task=NOTED, args={"seconds": 5})
-    enqueue(task=NOTED, args={"seconds": 0.5})
+    place = enqueue(task=NOTED, args={"seconds": LONG})
+    enqueue(task=NOTED, args={"seconds": LONG})
     thread = threading.Thread(target=run_and_close)
     thread.start()
-    time.sleep(0.2)
+    wait_until(lambda: len(noted) == 2)
     services.cancel_job(place.id)
     crew().watch()
     assert [attempt.job_id for attempt in noted if attempt.cancelled.is_set()] == [place.id]
+    for attempt in noted:
+        attempt.cancelled.set()
     thread.join()
-    assert crew().wait_until_idle(2)
+    wait_until_idle(crew())
 
 
 def test_a_cluster_that_stops_starts_nothing_and_leaves_a_ticket_to_others(
@@ -180,7 +243,7 @@ def test_a_cluster_that_stops_starts_nothing_and_leaves_a_ticket_to_others(
     monkeypatch.setattr(tickets, "is_stopping", lambda: True)
     enqueue(task=NOTED)
     OrmQ.objects.all().delete()
-    assert run("near_line") < 0.2
+    assert run("near_line") < LONG / 2
     assert noted == []
     assert waiting() == ["near_line"]
     assert not stopping.is_stopping()
