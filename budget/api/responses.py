@@ -217,7 +217,11 @@ class JobAccepted(Struct, kw_only=True):
     state: JobState
     deadline: datetime
     position: Annotated[
-        int, Meta(description="Its place in the queue, 1 for the next; 0 once it has left it.")
+        int,
+        Meta(
+            description="Its place in the queue at the latest, by how many wait, 1 for the next; "
+            "0 once it has left the queue."
+        ),
     ]
     class_state: QueueState
     depth: Depth

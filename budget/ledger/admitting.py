@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from budget.ledger.asked import class_of, deadline_of
 from budget.ledger.batch import IDEMPOTENCY_SPAN, Batch, Key, amounts
 from budget.ledger.clock import MILLISECOND, MINUTE, moment
-from budget.ledger.errors import Forbidden, Implausible, KeyReused, UnknownClass
+from budget.ledger.errors import KeyReused
 from budget.ledger.ids import made_at, new_id
 from budget.ledger.operations import Admission, AdmissionRequest, Admit
 from budget.ledger.rows import DecidedCall, RetriedCall, StoredCall, json_text
@@ -121,31 +122,13 @@ def _decide(batch: Batch, operation: Admit, call_id: UUID, deadline: int | None)
 def _class_of(batch: Batch, operation: Admit) -> int | None:
     """The position of the call's class; None for an untagged call on a pool that sheds them."""
     slug = operation.request.workload_class or batch.terms.untagged
-    if slug is None:
-        return None
-    c = batch.terms.class_index.get(slug)
-    if c is None:
-        raise UnknownClass(f"There is no workload class {slug!r}.")
-    allowed = operation.caller.classes
-    if allowed is not None and slug not in allowed:
-        raise Forbidden(f"This key may not use the workload class {slug!r}.")
-    return c
+    return None if slug is None else class_of(batch, slug, operation.caller)
 
 
 def _deadline(batch: Batch, request: AdmissionRequest, c: int | None) -> int:
-    wanted = None if request.deadline_ms is None else request.deadline_ms * MILLISECOND
     if c is None:
-        return batch.now + (wanted or 0)
-    longest = batch.terms.classes[c].deadline
-    if wanted is None:
-        return batch.now + longest
-    if wanted > longest:
-        raise Implausible(
-            "deadline_ms",
-            f"may only shorten the deadline of {batch.terms.classes[c].slug}, "
-            f"which is {longest // MILLISECOND} ms.",
-        )
-    return batch.now + wanted
+        return batch.now + (request.deadline_ms or 0) * MILLISECOND
+    return deadline_of(batch, c, request.deadline_ms)
 
 
 def _row(

@@ -1,44 +1,27 @@
 """What is asked of the ledger about queued jobs, and what it answers."""
 
 from datetime import datetime
-from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
 import msgspec
 
-from budget.ledger.operations import IN_PROCESS, Admission, Caller, Outcome
+from budget.ledger.operations import IN_PROCESS, Admission, Caller, Outcome, Request
 from budget.rule.terms import Tier
 
 Ending = Literal["succeeded", "failed", "sent_away"]
 """How an attempt ended: `sent_away` if it never ran, or the provider refused it."""
 
 
-class JobRequest(msgspec.Struct, kw_only=True):
+class JobRequest(Request, kw_only=True):
     """A job that asks for a place in its class's queue."""
 
-    pool: str
     workload_class: str
     task: str
     args: str
     """By name, as JSON text."""
     model: str | None = None
     """The model to run it on, if a batch endpoint takes it."""
-    input_tokens: int
-    output_tokens: int
-    deadline_ms: int | None = None
-    """May only shorten the deadline of its class."""
-    source: str = ""
-    tags: dict[str, str] = {}
-    idempotency_key: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of everything but the key, to tell a repetition from a reused key."""
-        content = [
-            getattr(self, name) for name in self.__struct_fields__ if name != "idempotency_key"
-        ]
-        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 class QueueView(msgspec.Struct, kw_only=True):
@@ -70,7 +53,7 @@ class Enqueued(msgspec.Struct, kw_only=True):
     state: str
     deadline: datetime
     position: int
-    """Its place in the queue, 1 for the next; 0 once it is no longer queued."""
+    """Its place in the queue at the latest, 1 for the next; 0 once it is no longer queued."""
     queue: QueueView
     replayed: bool = False
 

@@ -1,23 +1,13 @@
 """The ledger's statements about jobs; see `budget.ledger.queries`."""
 
-_MICROS = "(extract(epoch FROM {}) * 1000000)::bigint"
-_MOMENT = "timestamptz 'epoch' + {} * interval '1 microsecond'"
-
-
-def _micros(column: str) -> str:
-    return _MICROS.format(column)
-
-
-def _moment(parameter: str) -> str:
-    return _MOMENT.format(parameter)
-
+from budget.ledger.sql import as_micros, as_moment
 
 JOB_COLUMNS = f"""
 j.id, j.workload_class, j.key_prefix, j.idempotency_key, j.fingerprint, j.batchable,
 j.input_tokens, j.output_tokens, j.source, j.tags,
-{_micros("j.enqueued_at")}, {_micros("j.deadline")}, j.state, {_micros("j.not_before")},
-j.attempts, j.call_id, j.taking_id, j.batch_id, {_micros("j.started_at")},
-{_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail),
+{as_micros("j.enqueued_at")}, {as_micros("j.deadline")}, j.state, {as_micros("j.not_before")},
+j.attempts, j.call_id, j.taking_id, j.batch_id, {as_micros("j.started_at")},
+{as_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail),
 j.trail @> '[{{"event": "asked_again"}}]'
 """
 
@@ -54,7 +44,7 @@ WITH held AS (
     FROM budget_job WHERE pool_id = %(pool)s AND state = 'running'
 )
 SELECT workload_class, sum(waits)::bigint, sum(tokens)::bigint, sum(runs)::bigint,
-    {_micros("min(enqueued_at)")}, {_micros("min(deadline)")}
+    {as_micros("min(enqueued_at)")}, {as_micros("min(deadline)")}
 FROM held GROUP BY workload_class
 """
 
@@ -64,7 +54,7 @@ UPDATE budget_job SET not_before = NULL
 WHERE id IN (
     SELECT id FROM budget_job
     WHERE pool_id = %(pool)s AND state = 'queued' AND not_before IS NOT NULL
-        AND not_before <= {_moment("%(now)s")}
+        AND not_before <= {as_moment("%(now)s")}
     ORDER BY not_before LIMIT %(most)s
 )
 """
@@ -75,7 +65,7 @@ WHERE id IN (
 EXPIRE = f"""
 WITH gone AS (
     UPDATE budget_job j
-    SET state = 'expired', finished_at = {_moment("%(now)s")}, error = %(error)s,
+    SET state = 'expired', finished_at = {as_moment("%(now)s")}, error = %(error)s,
         trail = j.trail || %(steps)s::jsonb
     FROM (
         SELECT l.id
@@ -85,7 +75,7 @@ WITH gone AS (
             SELECT id FROM budget_job
             WHERE pool_id = %(pool)s AND workload_class = c.slug AND batchable = b.batchable
                 AND state = 'queued' AND not_before IS NULL
-                AND deadline <= {_moment("c.cutoff")} AND NOT id = ANY (%(known)s)
+                AND deadline <= {as_moment("c.cutoff")} AND NOT id = ANY (%(known)s)
             ORDER BY deadline LIMIT %(most)s
         ) AS l
         LIMIT %(most)s
@@ -102,7 +92,7 @@ WAITED = f"""
 SELECT c.slug, o.oldest, w.part, w.first_deadline
 FROM jsonb_to_recordset(%(classes)s::jsonb) AS c (slug text, cutoff bigint)
 CROSS JOIN LATERAL (
-    SELECT {_micros("min(first)")} AS oldest
+    SELECT {as_micros("min(first)")} AS oldest
     FROM (VALUES (false), (true)) AS b (batchable)
     CROSS JOIN LATERAL (
         SELECT enqueued_at AS first FROM budget_job
@@ -112,14 +102,14 @@ CROSS JOIN LATERAL (
     ) AS f
 ) AS o
 CROSS JOIN LATERAL (
-    SELECT max(extract(epoch FROM {_moment("%(now)s")} - enqueued_at)
+    SELECT max(extract(epoch FROM {as_moment("%(now)s")} - enqueued_at)
         / greatest(0.001, extract(epoch FROM deadline - enqueued_at)))::float AS part,
-        {_micros("min(deadline)")} AS first_deadline
+        {as_micros("min(deadline)")} AS first_deadline
     FROM (VALUES (false), (true)) AS b (batchable)
     CROSS JOIN LATERAL (
         SELECT enqueued_at, deadline FROM budget_job
         WHERE pool_id = %(pool)s AND workload_class = c.slug AND batchable = b.batchable
-            AND state = 'queued' AND not_before IS NULL AND deadline > {_moment("c.cutoff")}
+            AND state = 'queued' AND not_before IS NULL AND deadline > {as_moment("c.cutoff")}
         ORDER BY deadline LIMIT 100
     ) AS urgent
 ) AS w
@@ -129,7 +119,7 @@ _READY = f"""
 SELECT {JOB_COLUMNS} FROM budget_job j
 WHERE j.pool_id = %(pool)s AND j.workload_class = %(slug)s AND j.batchable = %(batchable)s
     AND j.state = 'queued' AND j.not_before IS NULL
-    AND j.deadline > {_moment("%(cutoff)s")} AND j.deadline < {_moment("%(horizon)s")}
+    AND j.deadline > {as_moment("%(cutoff)s")} AND j.deadline < {as_moment("%(horizon)s")}
 """
 BY_DEADLINE = f"{_READY} ORDER BY j.deadline LIMIT %(most)s"
 NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC LIMIT %(most)s"
@@ -137,7 +127,7 @@ NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC LIMIT %(most)s"
 # When a queue without a ready job has something to do: a rest ends, a job can't wait any
 # longer for the batch endpoint, or it is still to be dropped.
 NEXT_READY = f"""
-SELECT {_micros("least(r.first, b.first - %(window)s * interval '1 microsecond', d.first)")}
+SELECT {as_micros("least(r.first, b.first - %(window)s * interval '1 microsecond', d.first)")}
 FROM (
     SELECT min(not_before) AS first FROM budget_job
     WHERE pool_id = %(pool)s AND state = 'queued' AND not_before IS NOT NULL
@@ -160,7 +150,7 @@ CROSS JOIN LATERAL (
     SELECT * FROM budget_job
     WHERE pool_id = %(pool)s AND workload_class = c.slug AND batchable
         AND state = 'queued' AND not_before IS NULL
-        AND deadline >= {_moment("%(horizon)s")} AND model = %(model)s
+        AND deadline >= {as_moment("%(horizon)s")} AND model = %(model)s
     ORDER BY deadline LIMIT %(most)s
 ) AS j
 ORDER BY j.deadline, j.id LIMIT %(most)s
@@ -174,7 +164,7 @@ INSERT INTO budget_job (
 )
 SELECT id, %s, workload_class, key_prefix, idempotency_key, fingerprint, task, args,
     batchable, model, input_tokens, output_tokens, source, tags,
-    {_moment("enqueued_at")}, {_moment("deadline")}, 'queued', 0, '', '[]'
+    {as_moment("enqueued_at")}, {as_moment("deadline")}, 'queued', 0, '', '[]'
 FROM jsonb_to_recordset(%s::jsonb) AS r (
     id uuid, workload_class text, key_prefix text, idempotency_key text, fingerprint text,
     task text, args text, batchable boolean, model text, input_tokens bigint,
@@ -188,9 +178,9 @@ FORGET_JOB_KEYS = "UPDATE budget_job SET idempotency_key = NULL WHERE id = ANY (
 CHANGE_JOBS = f"""
 UPDATE budget_job j
 SET state = r.state,
-    not_before = {_moment("r.not_before")}, attempts = r.attempts, call_id = r.call_id,
-    taking_id = r.taking_id, batch_id = r.batch_id, started_at = {_moment("r.started_at")},
-    finished_at = {_moment("r.finished_at")}, error = r.error,
+    not_before = {as_moment("r.not_before")}, attempts = r.attempts, call_id = r.call_id,
+    taking_id = r.taking_id, batch_id = r.batch_id, started_at = {as_moment("r.started_at")},
+    finished_at = {as_moment("r.finished_at")}, error = r.error,
     result = coalesce(r.result, j.result), trail = j.trail || r.steps
 FROM jsonb_to_recordset(%s::jsonb) AS r (
     id uuid, state text, not_before bigint, attempts integer,

@@ -20,7 +20,10 @@ class Step(msgspec.Struct):
 
 
 class StoredJob(msgspec.Struct):
-    """What a transaction reads of a job; fields in the order of `job_queries.JOB_COLUMNS`."""
+    """What a transaction reads of a job; fields in the order of `job_queries.JOB_COLUMNS`.
+
+    What attempts change has the value it has before any.
+    """
 
     id: UUID
     workload_class: str
@@ -34,20 +37,20 @@ class StoredJob(msgspec.Struct):
     tags: dict[str, str]
     enqueued_at: int
     deadline: int
-    state: str
-    not_before: int | None
-    attempts: int
-    call_id: UUID | None
-    taking_id: UUID | None
-    batch_id: UUID | None
-    started_at: int | None
-    finished_at: int | None
-    error: str
-    size: int
+    state: str = "queued"
+    not_before: int | None = None
+    attempts: int = 0
+    call_id: UUID | None = None
+    taking_id: UUID | None = None
+    batch_id: UUID | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+    error: str = ""
+    size: int = 0
     """Of its arguments, in bytes."""
-    length: int
+    length: int = 0
     """Steps its trail has."""
-    heard: bool
+    heard: bool = False
     """Whether its place was told more than once."""
     result: str | None = None
     """Only as it is written."""
@@ -103,3 +106,21 @@ class NewJob(msgspec.Struct, kw_only=True):
     tags: dict[str, str]
     enqueued_at: int
     deadline: int
+
+    def stored(self) -> StoredJob:
+        """The same as it is read once it is there."""
+        return StoredJob(
+            id=self.id,
+            workload_class=self.workload_class,
+            key_prefix=self.key_prefix,
+            idempotency_key=self.idempotency_key,
+            fingerprint=self.fingerprint,
+            batchable=self.batchable,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            source=self.source,
+            tags=self.tags,
+            enqueued_at=self.enqueued_at,
+            deadline=self.deadline,
+            size=len(self.args.encode()),
+        )

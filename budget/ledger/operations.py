@@ -7,7 +7,7 @@ unit, for the units of the pool's limits, as the pool's provider counts them.
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Literal
 from uuid import UUID
 
 import msgspec
@@ -45,11 +45,12 @@ class Caller(msgspec.Struct, frozen=True):
 IN_PROCESS = Caller("")
 
 
-class AdmissionRequest(msgspec.Struct, kw_only=True):
-    """A call that asks to be admitted."""
+class Request(msgspec.Struct, kw_only=True):
+    """What requests for calls and for jobs have in common."""
 
     pool: str
     workload_class: str | None
+    """A slug; None for an untagged call."""
     input_tokens: int
     output_tokens: int
     deadline_ms: int | None = None
@@ -60,11 +61,18 @@ class AdmissionRequest(msgspec.Struct, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything but the key, to tell a repetition from a reused key."""
+        """Digest of everything but the key, to tell a repetition from a reused key.
+
+        Stored, so that the order of the fields stays as it is.
+        """
         content = [
             getattr(self, name) for name in self.__struct_fields__ if name != "idempotency_key"
         ]
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+
+
+class AdmissionRequest(Request, kw_only=True):
+    """A call that asks to be admitted."""
 
 
 class Admission(msgspec.Struct, kw_only=True):
@@ -159,22 +167,6 @@ class RenewedMany(msgspec.Struct, kw_only=True):
     """How many leases last that long now."""
 
     leases: int
-
-
-class Request(Protocol):
-    """What requests for calls and for jobs have in common."""
-
-    pool: str
-    input_tokens: int
-    output_tokens: int
-    deadline_ms: int | None
-    source: str
-    tags: dict[str, str]
-    idempotency_key: str | None
-
-    @property
-    def workload_class(self) -> str | None:
-        """A slug; None for an untagged call."""
 
 
 def check_request(request: Request) -> None:

@@ -1,5 +1,7 @@
 """The ledger's statements. Moments cross as microseconds since the epoch, rows as JSON."""
 
+from budget.ledger.sql import as_micros, as_moment
+
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COMMIT = "COMMIT"
 
@@ -18,22 +20,22 @@ ON CONFLICT DO NOTHING
 
 # The clock, the policy version and the newest state, which is left out if it is known.
 # An old snapshot elsewhere keeps dead states alive behind the newest, never before it.
-READ = """
-SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+READ = f"""
+SELECT {as_micros("clock_timestamp()")},
     (SELECT version FROM budget_policyversion WHERE pool_id = %(pool)s),
     s.seq, s.at, CASE WHEN (s.seq, s.at) IS DISTINCT FROM (%(seq)s, %(at)s) THEN s.state END
 FROM (SELECT) AS nothing LEFT JOIN (
-    SELECT seq, (extract(epoch FROM at) * 1000000)::bigint AS at, state
+    SELECT seq, {as_micros("at")} AS at, state
     FROM budget_poolstate WHERE pool_id = %(pool)s ORDER BY seq DESC LIMIT 1
 ) AS s ON true
 """
 
-CALL_COLUMNS = """
+CALL_COLUMNS = f"""
 c.id, c.key_prefix, c.idempotency_key, c.fingerprint, c.workload_class, c.policy_version, c.seq,
-(extract(epoch FROM c.offered_at) * 1000000)::bigint,
-(extract(epoch FROM c.deadline) * 1000000)::bigint,
+{as_micros("c.offered_at")},
+{as_micros("c.deadline")},
 c.input_tokens, c.output_tokens, c.state, c.reason, c."limit", c.retry_after_ms, c.detail,
-c.charges, (extract(epoch FROM c.lease_expires) * 1000000)::bigint,
+c.charges, {as_micros("c.lease_expires")},
 c.lapsed_at IS NOT NULL, c.retried_as IS NOT NULL, c.outcome,
 c.used_input_tokens, c.used_output_tokens, c.used_cached_input_tokens,
 c.refunded, c.overrun, c.job_id, c.of_batch
@@ -60,16 +62,16 @@ CROSS JOIN LATERAL (
 LAPSED = f"""
 SELECT {CALL_COLUMNS} FROM budget_call c
 WHERE c.pool_id = %(pool)s AND c.state = 'open'
-    AND c.lease_expires > timestamptz 'epoch' + %(after)s * interval '1 microsecond'
-    AND c.lease_expires <= timestamptz 'epoch' + %(to)s * interval '1 microsecond'
+    AND c.lease_expires > {as_moment("%(after)s")}
+    AND c.lease_expires <= {as_moment("%(to)s")}
 ORDER BY c.lease_expires, c.id LIMIT %(most)s
 """
 
-NEXT_LAPSE = """
-SELECT (extract(epoch FROM lease_expires) * 1000000)::bigint FROM budget_call
+NEXT_LAPSE = f"""
+SELECT {as_micros("lease_expires")} FROM budget_call
 WHERE pool_id = %(pool)s AND state = 'open'
-    AND lease_expires > timestamptz 'epoch' + %(after)s * interval '1 microsecond'
-    AND lease_expires <= timestamptz 'epoch' + %(to)s * interval '1 microsecond'
+    AND lease_expires > {as_moment("%(after)s")}
+    AND lease_expires <= {as_moment("%(to)s")}
 ORDER BY lease_expires LIMIT 1
 """
 
@@ -84,7 +86,7 @@ FORGET_KEYS = "UPDATE budget_call SET idempotency_key = NULL WHERE id = ANY (%s)
 # An admitted call that was asked for again: whoever gave up on it is not its only caller.
 HEARD = "UPDATE budget_call SET retried_as = id WHERE id = ANY (%s)"
 
-DECIDE = """
+DECIDE = f"""
 INSERT INTO budget_call (
     id, pool_id, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
     input_tokens, output_tokens, source, tags, offered_at, deadline, seq, position,
@@ -93,11 +95,11 @@ INSERT INTO budget_call (
 )
 SELECT id, %(pool)s, workload_class, untagged, key_prefix, idempotency_key, fingerprint,
     input_tokens, output_tokens, source, tags,
-    timestamptz 'epoch' + %(now)s * interval '1 microsecond',
-    timestamptz 'epoch' + deadline * interval '1 microsecond', %(seq)s, position,
+    {as_moment("%(now)s")},
+    {as_moment("deadline")}, %(seq)s, position,
     %(version)s, state, reason, "limit", retry_after_ms, detail,
-    arithmetic, charges, timestamptz 'epoch' + lease_expires * interval '1 microsecond',
-    '', '{}', '{}', job_id, of_batch
+    arithmetic, charges, {as_moment("lease_expires")},
+    '', '{{}}', '{{}}', job_id, of_batch
 FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
     id uuid, workload_class text, untagged boolean, key_prefix text, idempotency_key text,
     fingerprint text, input_tokens bigint, output_tokens bigint, source text, tags jsonb,
@@ -107,19 +109,19 @@ FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
 )
 """
 
-LAPSE = """
+LAPSE = f"""
 UPDATE budget_call
-SET state = 'lease_expired', lapsed_at = timestamptz 'epoch' + %s * interval '1 microsecond'
+SET state = 'lease_expired', lapsed_at = {as_moment("%s")}
 WHERE id = ANY (%s)
 """
 
-SETTLE = """
+SETTLE = f"""
 UPDATE budget_call c
 SET state = 'settled', outcome = r.outcome,
     used_input_tokens = r.used_input_tokens, used_output_tokens = r.used_output_tokens,
     used_cached_input_tokens = r.used_cached_input_tokens,
     refunded = r.refunded, overrun = r.overrun,
-    settled_at = timestamptz 'epoch' + %(now)s * interval '1 microsecond',
+    settled_at = {as_moment("%(now)s")},
     settled_seq = %(seq)s, settled_position = r.position,
     idempotency_key = CASE WHEN NOT r.forget_key THEN c.idempotency_key END
 FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
@@ -130,19 +132,19 @@ FROM jsonb_to_recordset(%(calls)s::jsonb) AS r (
 WHERE c.id = r.id
 """
 
-RENEW = """
+RENEW = f"""
 UPDATE budget_call c
-SET lease_expires = timestamptz 'epoch' + r.lease_expires * interval '1 microsecond'
+SET lease_expires = {as_moment("r.lease_expires")}
 FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
 """
 
-CLOSE_MINUTE = """
+CLOSE_MINUTE = f"""
 INSERT INTO budget_usageminute (
     pool_id, minute, allowance, workload_class, offered, admitted, shed, would_shed, expired,
     lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
     overrun_tokens, charged, floor_tokens, borrowed_tokens, lent_tokens
 )
-SELECT %(pool)s, timestamptz 'epoch' + %(minute)s * interval '1 microsecond', %(allowance)s,
+SELECT %(pool)s, {as_moment("%(minute)s")}, %(allowance)s,
     workload_class, offered, admitted, shed, would_shed, expired,
     lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
     overrun_tokens, charged, round(floor_tokens), round(borrowed_tokens), round(lent_tokens)
@@ -155,16 +157,16 @@ FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (
 ON CONFLICT DO NOTHING
 """
 
-KEEP_REVISION = """
+KEEP_REVISION = f"""
 INSERT INTO budget_policyrevision (pool_id, version, terms, changed_at, read_at)
-VALUES (%s, %s, %s, timestamptz 'epoch' + %s * interval '1 microsecond',
-    timestamptz 'epoch' + %s * interval '1 microsecond')
+VALUES (%s, %s, %s, {as_moment("%s")},
+    {as_moment("%s")})
 ON CONFLICT DO NOTHING
 """
 
-APPEND_STATE = """
+APPEND_STATE = f"""
 INSERT INTO budget_poolstate (pool_id, seq, at, state, kept)
-VALUES (%s, %s, timestamptz 'epoch' + %s * interval '1 microsecond', %b, %s)
+VALUES (%s, %s, {as_moment("%s")}, %b, %s)
 """
 
 # Deletes a bounded stretch, so that an old snapshot elsewhere doesn't make it wade through

@@ -84,10 +84,10 @@ class DecidedCall(msgspec.Struct, kw_only=True):
 
     id: UUID
     workload_class: str
-    untagged: bool
+    untagged: bool = False
     key_prefix: str
-    idempotency_key: str | None
-    fingerprint: str
+    idempotency_key: str | None = None
+    fingerprint: str = ""
     input_tokens: int
     output_tokens: int
     source: str
@@ -97,12 +97,12 @@ class DecidedCall(msgspec.Struct, kw_only=True):
     state: str
     reason: str
     limit: str
-    retry_after_ms: int | None
-    detail: str
-    arithmetic: str
-    charges: str
+    retry_after_ms: int | None = None
+    detail: str = ""
+    arithmetic: str = "[]"
+    charges: str = "[]"
     """Both JSON as text: cheaper for the database to take in than as part of the document."""
-    lease_expires: int | None
+    lease_expires: int | None = None
     job_id: UUID | None = None
     of_batch: bool = False
 

@@ -156,10 +156,7 @@ class Writer:
             self._process(batch[:half])
             self._process(batch[half:])
             return
-        # Not the whole operation, which may hold what a job's producer wouldn't have logged.
-        culprit = batch[0].operation
-        name = type(culprit).__name__
-        logger.error("The ledger cannot decide the %s %s.", name, culprit.id, exc_info=error)
+        _log(batch[0].operation, error)
         batch[0].deliver(_refusal(error))
 
     def _deliver(
@@ -170,6 +167,19 @@ class Writer:
             if submission.deliver(answer):
                 continue
             self._unheard.extend(Submission(undoing) for undoing in _undone(answer))
+
+
+def _log(culprit: Operation, error: Exception) -> None:
+    """Name an operation that cannot be decided, but tell nothing of what it carries.
+
+    The database quotes that in what it adds to its message.
+    """
+    name = type(culprit).__name__
+    if isinstance(error, psycopg.Error):
+        fault = error.diag.message_primary or type(error).__name__
+        logger.error("The ledger cannot decide the %s %s: %s", name, culprit.id, fault)
+    else:
+        logger.error("The ledger cannot decide the %s %s.", name, culprit.id, exc_info=error)
 
 
 def _still_wanted(submission: Submission) -> bool:

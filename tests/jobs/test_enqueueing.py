@@ -20,18 +20,19 @@ from budget.ledger.errors import (
     UnknownClass,
 )
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.ledger.job_operations import CancelJob
+from budget.ledger.job_operations import CancelJob, Enqueue, JobRequest
 from budget.ledger.operations import Admission, Caller
 from budget.ledger.writers import answer_of, patience, submit
 from budget.models import Call, Job, Limit, Pool, WorkloadClass
 from tests.jobs.accounts import check_accounts
-from tests.jobs.queueing import BATCHED, enqueue, finish, take, take_one
+from tests.jobs.clock import Clock, clock
+from tests.jobs.queueing import BATCHED, ECHO, enqueue, finish, take, take_one
 from tests.ledger.child import Child
 from tests.ledger.conftest import quiet
 from tests.ledger.disturbances import eventually, lock_held
 from tests.ledger.pools import make_classes, make_pool, together
 
-__all__ = ["quiet"]
+__all__ = ["clock", "quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -135,9 +136,10 @@ def test_a_draining_class_takes_no_new_jobs_and_works_off_those_it_has() -> None
 
 def test_a_paused_class_takes_new_jobs_and_runs_none() -> None:
     change(paused=True)
-    assert enqueue().queue.state == "red"
+    place = enqueue()
+    assert place.queue.state == "red"
     taken = take()
-    assert (taken.jobs, taken.due) == ([], None)
+    assert (taken.jobs, taken.due) == ([], place.deadline)
     change(paused=False)
     assert take_one()
 
@@ -210,6 +212,39 @@ def test_the_same_key_finds_the_same_job_whatever_became_of_it(pool: Pool) -> No
     other = enqueue(idempotency_key="a", caller=Caller("other"))
     assert other.id != first.id
     check_accounts(pool)
+
+
+def test_a_place_is_told_as_the_latest_that_it_may_be(clock: Clock) -> None:
+    first = enqueue(idempotency_key="a")
+    sooner = enqueue(deadline_ms=250_000)
+    assert (first.position, sooner.position) == (1, 2)
+    assert enqueue(idempotency_key="a").position == 2
+
+    clock.forward(160)
+    take(0)
+    newest = enqueue(idempotency_key="b")
+    assert (newest.queue.order, newest.position) == ("newest_first", 1)
+    enqueue()
+    assert enqueue(idempotency_key="b").position == 4
+
+
+def test_the_log_names_what_cannot_be_decided_and_tells_nothing_of_it(
+    pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    unstorable = JobRequest(
+        pool="claims",
+        workload_class="rescore",
+        task=ECHO,
+        args='{"patient":"Ada\0"}',
+        input_tokens=1,
+        output_tokens=0,
+    )
+    operation = Enqueue(id=new_id(pool.pk), request=unstorable)
+    with pytest.raises(Implausible):
+        answer_of(submit(pool.pk, operation), patience())
+    (record,) = [r for r in caplog.records if r.name == "budget.ledger.writer"]
+    assert f"cannot decide the Enqueue {operation.id}: unsupported Unicode" in record.getMessage()
+    assert "Ada" not in caplog.text
 
 
 def test_a_key_of_yesterday_is_free(pool: Pool) -> None:
