@@ -30,7 +30,7 @@ def measure(
     if "queues" in parts:
         figures |= queues.measure(seconds, rounds, tell)
     if "clusters" in parts:
-        figures |= clusters.measure(world, rounds, tell)
+        figures |= clusters.measure(rounds, tell)
     return figures
 
 

@@ -13,7 +13,6 @@ from django.db.models import F, QuerySet
 
 from bench.queues import empty, enqueue
 from bench.rounds import Tell
-from bench.world import World
 from budget import services
 from budget.ledger.writers import stop_writers
 from budget.models import Call, Job, Limit, Pool, WorkloadClass
@@ -42,9 +41,8 @@ class Overload(NamedTuple):
     """Median seconds from enqueueing to start, of jobs done in time."""
 
 
-def measure(world: World, rounds: int, tell: Tell) -> dict[str, float]:
+def measure(rounds: int, tell: Tell) -> dict[str, float]:
     """Jobs per second end to end, and the overload with the newest and the oldest first."""
-    del world
     rates = []
     for number in range(1, rounds + 1):
         rates.append(_jobs_per_second())

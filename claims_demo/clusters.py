@@ -32,7 +32,9 @@ class ClusterProcess(NamedTuple):
 
 @contextlib.contextmanager
 def clusters() -> Iterator[list[ClusterProcess]]:
-    """Runs each cluster of `BUDGET_CLUSTERS` while the block runs, logging to the data directory.
+    """Runs each cluster of `BUDGET_CLUSTERS` while the block runs.
+
+    Each logs to a file of its own in the data directory, which begins anew every time.
 
     They may still be on their way up as the block is entered.
     """
@@ -49,7 +51,7 @@ def _start(name: str) -> ClusterProcess:
     log = data_dir() / f"{name}.log"
     command = [sys.executable, "-m", "django", "run_jobs", name]
     environment = os.environ | {"Q_CLUSTER_NAME": name}
-    with log.open("ab") as output:
+    with log.open("wb") as output:
         # A session of its own: Ctrl-C reaches this process only, which then stops the other.
         process = subprocess.Popen(
             command, stdout=output, stderr=output, env=environment, start_new_session=True

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,7 +47,6 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     Returns the exit code: 0 if the storm showed what it is to show, or was cut short.
     """
     prepare(HOST)
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     from claims_demo.accounts import demo_accounts, demo_key  # models, once Django is set up
 
     console.print(f"Loading {POLICY.name} ...")

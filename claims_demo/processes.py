@@ -91,12 +91,12 @@ def _bind(host: str, port: int) -> int:
 def web(host: str, port: int, log: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the web process while the block runs, and enters the block once it answers.
 
-    Its output goes to `log`, or where this process's goes. Raises ProcessFailed when the
-    port is taken, or the process ends early or doesn't answer in time.
+    Its output goes to `log`, which begins anew, or where this process's goes. Raises
+    ProcessFailed when the port is taken, or the process ends early or doesn't answer in time.
     """
     require_free(host, port)
     with contextlib.ExitStack() as stack:
-        output = stack.enter_context(log.open("ab")) if log else None
+        output = stack.enter_context(log.open("wb")) if log else None
         process = _start_web(host, port, output)
         stack.callback(stop, process)
         _wait_until_ready(process, host, port, log)

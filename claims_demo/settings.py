@@ -141,8 +141,9 @@ Q_CLUSTER = {
     "scheduler": False,
     "ALT_CLUSTERS": {"near_line": {}, "bulk": {}},
 }
-# So that bulk jobs never occupy the workers of near-line ones.
-BUDGET_CLUSTERS = {"near_line": ("near_line",), "bulk": ("bulk",)}
+# Where a pool's base URL may have the provider's key sent; any host unless it is said.
+if "BUDGET_PROVIDER_HOSTS" in os.environ:
+    BUDGET_PROVIDER_HOSTS = words("BUDGET_PROVIDER_HOSTS", default=[])
 
 PGHISTORY_APPEND_ONLY = True
 PGHISTORY_CONTEXT_FIELD = pghistory.ContextJSONField()
@@ -166,6 +167,11 @@ LOGGING = {
         "no_traceback": {"()": "django.utils.log.CallbackFilter", "callback": without_traceback},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {"django.security.DisallowedHost": {"filters": ["no_traceback"]}},
+    "loggers": {
+        "django.security.DisallowedHost": {"filters": ["no_traceback"]},
+        # At INFO, a line or three for each ticket, and one for each request of a provider.
+        "django-q": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+    },
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO").upper()},
 }
