@@ -177,13 +177,13 @@ FORGET_JOB_KEYS = "UPDATE budget_job SET idempotency_key = NULL WHERE id = ANY (
 
 CHANGE_JOBS = f"""
 UPDATE budget_job j
-SET state = r.state,
+SET state = r.state, batchable = r.batchable,
     not_before = {as_moment("r.not_before")}, attempts = r.attempts, call_id = r.call_id,
     taking_id = r.taking_id, batch_id = r.batch_id, started_at = {as_moment("r.started_at")},
     finished_at = {as_moment("r.finished_at")}, error = r.error,
     result = coalesce(r.result, j.result), trail = j.trail || r.steps
 FROM jsonb_to_recordset(%s::jsonb) AS r (
-    id uuid, state text, not_before bigint, attempts integer,
+    id uuid, state text, batchable boolean, not_before bigint, attempts integer,
     call_id uuid, taking_id uuid, batch_id uuid, started_at bigint, finished_at bigint,
     error text, result text, steps jsonb
 )

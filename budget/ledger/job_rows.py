@@ -74,6 +74,7 @@ class StoredJob(msgspec.Struct):
         names = (
             "id",
             "state",
+            "batchable",
             "not_before",
             "attempts",
             "call_id",

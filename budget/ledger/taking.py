@@ -43,28 +43,41 @@ def collect(batch: Batch, operation: Collect, attempted: int | None) -> Taken:
     """Start jobs for one batch of the batch endpoint, as far as its own limits admit them."""
     if attempted is not None and (before := _taken_before(batch, operation.id)):
         return before
+    state, endpoint = batch.balances.endpoint, batch.terms.batch
+    if state is None or endpoint is None:
+        return Taken(jobs=[], due=None)
     started: list[TakenJob] = []
     size = 0
-    state = batch.balances.endpoint
     for job in batch.collectable.get(operation.id, []):
-        if state is None or len(started) >= operation.most:
-            break
-        if job.state != "queued" or job.size > operation.most_bytes:
+        if job.state != "queued":
+            continue
+        if job.size > endpoint.max_bytes:
+            _let_run_alone(batch, job)
+            continue
+        if job.size > operation.most_bytes:
             continue
         if size + job.size > operation.most_bytes:
             break
         decision = _decide(batch, batch.terms.at_endpoint, state, job, job.deadline)
         if decision.reason == "never_fits":
+            _let_run_alone(batch, job)
             continue
         if not decision.admitted:
             break
         size += job.size
         job.batch_id = operation.batch_id
         dequeue.depart(batch.queue(job.workload_class), job.tokens, batch.now)
-        assert batch.terms.batch is not None, "or there would be no state of it"
-        lease = batch.terms.batch.window + AFTER_WINDOW
+        lease = endpoint.window + AFTER_WINDOW
         started.append(_start(batch, operation.id, job, decision, lease, of_batch=True))
     return Taken(jobs=started, due=None)
+
+
+def _let_run_alone(batch: Batch, job: StoredJob) -> None:
+    """Leave a job that no batch will ever hold to `take`, or it would hide those behind it."""
+    job.batchable = False
+    job.note(batch.now, "runs_alone", "It is larger than any batch may be.")
+    batch.queue(job.workload_class).ready_at = 0
+    batch.change(job)
 
 
 def _taken_before(batch: Batch, taking_id: UUID) -> Taken | None:

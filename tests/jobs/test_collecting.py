@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from budget import services
+from budget.ledger import deciding
 from budget.models import Call, Job, Limit, Pool
 from budget.services import TakenJob, running
 from tests.jobs.accounts import balances, check_accounts
@@ -116,6 +117,39 @@ def test_what_no_batch_can_hold_keeps_nobody_out() -> None:
     fitting = ask()
     Limit.objects.filter(of_batch=True).update(amount=5_000)
     assert [job.id for job in collect(most_bytes=400)] == [fitting.id]
+
+
+@pytest.mark.parametrize("bound", ["tokens", "bytes"])
+def test_many_that_no_batch_can_hold_hide_nobody_and_run_alone(
+    bound: str, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "MOST_COLLECTED", 2)
+    Limit.objects.filter(of_batch=True).update(amount=50_000)
+    text = "x" * (3000 if bound == "bytes" else 1)
+    for _ in range(3):
+        ask(tokens=6_000, deadline_ms=7_000_000, args={"text": text})
+    fitting = ask()
+    if bound == "bytes":
+        Pool.objects.update(batch_max_bytes=2000)
+    else:
+        Limit.objects.filter(of_batch=True).update(amount=5_000)
+    collected = [job.id for _ in range(3) for job in collect(most_bytes=2000)]
+    assert collected == [fitting.id]
+    assert len(take(3).jobs) == 3
+    assert Job.objects.filter(batchable=False).count() == 3
+    check_accounts(pool)
+
+
+def test_a_batch_endpoint_may_limit_requests(pool: Pool) -> None:
+    Limit.objects.create(pool=pool, of_batch=True, unit="requests", algorithm="gauge", amount=2)
+    for _ in range(3):
+        ask(tokens=10)
+    jobs = collect()
+    assert len(jobs) == 2
+    assert collect() == []
+    finish(jobs[0], input_tokens=10, output_tokens=0)
+    assert len(collect()) == 1
+    check_accounts(pool)
 
 
 def test_a_batch_that_never_reports_back_gives_up_its_tokens_and_its_jobs(
