@@ -35,9 +35,27 @@ def work(attempt: Attempt, record: str, seconds: float = 0.0, spend: int = 500) 
 
 @task
 def outlast(attempt: Attempt, record: str) -> str:
-    """Go on until somebody cancels the job, or for ten seconds."""
+    """Go on until somebody cancels the job, or for a minute."""
     _note(attempt, record)
-    return "cancelled" if attempt.cancelled.wait(10) else "never told"
+    return "cancelled" if attempt.cancelled.wait(60) else "never told"
+
+
+@task
+def meet(attempt: Attempt, record: str, processes: int) -> None:
+    """Go on until so many processes run jobs, or for half a minute."""
+    _note(attempt, record)
+    until = time.monotonic() + 30
+    while len(pids(Path(record))) < processes and time.monotonic() < until:
+        time.sleep(0.05)
+    attempt.used(500, 0)
+
+
+@task
+def hang_once(attempt: Attempt, record: str) -> None:
+    """Take a minute at the first attempt, and no time at the next."""
+    _note(attempt, record)
+    if attempt.number == 1:
+        time.sleep(60)
 
 
 @task

@@ -1,26 +1,26 @@
 """What becomes of an attempt, however its task ends."""
 
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from budget import services, tasks
 from budget.jobs import attempts
-from budget.ledger.job_operations import Finish
-from budget.models import Call, Job
-from budget.services import LedgerUnavailable
+from budget.models import Call, Job, Pool
 from budget.tasks import Attempt, GiveUp, Task, TryAgain
 from tests.jobs.queueing import enqueue, take_one
+from tests.ledger.disturbances import lock_held
 from tests.ledger.pools import available, make_classes, make_pool
 
 GIVEN = "tests.given"
 
 
 @pytest.fixture(autouse=True)
-def _pool() -> None:
+def pool() -> Pool:
     make_classes()
-    make_pool()
+    return make_pool()
 
 
 def attempt_at(function: Callable[[Attempt], Any], **fields: Any) -> Job:
@@ -132,32 +132,38 @@ def test_a_worker_without_the_task_says_so_and_another_may_try() -> None:
     assert available() >= before
 
 
-def test_a_ledger_that_does_not_answer_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    finish, asked = services.finish, 0
+def reporting() -> Thread:
+    """A thread that tells the ledger of a result."""
+    tasks.register(Task(GIVEN, lambda attempt: 1))
+    enqueue(task=GIVEN)
+    job = take_one()
+    ending = attempts.run(job, attempts.attempt_at(job))
+    return Thread(target=attempts.report, args=(ending,))
 
-    def away_at_first(ending: Finish) -> Any:
-        nonlocal asked
-        asked += 1
-        if asked < 3:
-            raise LedgerUnavailable("away")
-        return finish(ending)
 
-    monkeypatch.setattr(services, "finish", away_at_first)
-    monkeypatch.setattr(attempts, "PAUSE_SECONDS", 0.01)
-    assert attempt_at(lambda attempt: 1).state == "succeeded"
+def test_a_ledger_that_does_not_answer_is_told_again(pool: Pool, settings: Any) -> None:
+    thread = reporting()
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.1
+    with lock_held(pool):
+        thread.start()
+        thread.join(1)
+        assert thread.is_alive(), "it has been told several times by now"
+    thread.join(20)
+    assert Job.objects.get().state == "succeeded"
 
 
 def test_a_ledger_that_stays_away_is_given_up_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    pool: Pool, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def away(ending: Finish) -> Any:
-        raise LedgerUnavailable("away")
-
-    monkeypatch.setattr(services, "finish", away)
-    monkeypatch.setattr(attempts, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(attempts, "REPORTING_SECONDS", 0.05)
-    assert attempt_at(lambda attempt: 1).state == "running"
-    assert "got lost: away" in caplog.text
+    thread = reporting()
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.1
+    monkeypatch.setattr(attempts, "REPORTING_SECONDS", 0.5)
+    with lock_held(pool):
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
+        assert Job.objects.get().state == "running"
+    assert "got lost" in caplog.text
 
 
 def test_the_calls_of_running_jobs_are_current_and_no_others() -> None:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import httpx2
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from budget import services
@@ -14,6 +16,7 @@ from budget.jobs.batches import hold, members
 from budget.models import JobBatch
 from tests.jobs import batch_worker
 from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, work_until_closed
+from tests.jobs.idling import wait_until
 from tests.jobs.provider import DROP, Provider
 from tests.jobs.test_batches_troubles import CREATE
 
@@ -141,6 +144,33 @@ def test_a_worker_that_lost_its_hold_writes_nothing(provider: Provider) -> None:
         hold.keep(mine, error="mine")
     batch.refresh_from_db()
     assert batch.error == ""
+
+
+def test_a_large_file_on_a_slow_line_is_held_on_to(
+    provider: Provider, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bulk_pool(provider, kind)
+    job_id = ask()
+    monkeypatch.setattr(hold, "HOLD", timedelta(seconds=2))
+    provider.pause_at = CREATE[kind]
+    worker = Thread(target=work_and_close)
+    worker.start()
+    assert provider.paused.wait(20)
+    held = JobBatch.objects.get().held_until
+    wait_until(lambda: timezone.now() > held + timedelta(seconds=1))
+    assert hold.take() is None
+    provider.go_on.set()
+    worker.join(20)
+    assert JobBatch.objects.get().state == "running"
+    work_until_closed()
+    assert states(job_id) == ["succeeded"]
+    assert provider.runs["ok"] == 1
+
+
+def work_and_close() -> None:
+    """In a thread of its own."""
+    work()
+    connections.close_all()
 
 
 @pytest.mark.processes

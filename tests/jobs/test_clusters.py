@@ -46,8 +46,9 @@ def work(record: Path, count: int = 1, workload_class: str = "rescore", **args: 
 
 
 def test_jobs_run_end_to_end_each_once_in_several_workers(record: Path) -> None:
-    work(record, 30, seconds=0.1)
-    assert wait_until_done() == {"succeeded": 30}
+    for _ in range(30):
+        enqueue(task="tests.jobs.tasks.meet", args={"record": str(record), "processes": 2})
+    assert wait_until_done(30) == {"succeeded": 30}
     assert set(runs(record).values()) == {1}
     assert len(pids(record)) == 2
     assert set(Call.objects.values_list("used_input_tokens", flat=True)) == {500}
@@ -55,20 +56,22 @@ def test_jobs_run_end_to_end_each_once_in_several_workers(record: Path) -> None:
 
 
 def test_bulk_jobs_that_take_long_dont_keep_near_line_ones_waiting(record: Path) -> None:
-    work(record.with_name("bulk"), 20, "nightly", seconds=1.5)
+    bulk = {"record": str(record.with_name("bulk"))}
+    for _ in range(16):
+        enqueue("nightly", task="tests.jobs.tasks.outlast", args=bulk)
     wait_for(lambda: states().get("running", 0) == 16)
-    began = time.monotonic()
     work(record, 4)
-    wait_for(lambda: states().get("succeeded", 0) == 4, 3)
-    assert states()["running"] >= 12, f"after {time.monotonic() - began} s"
-    assert wait_until_done() == {"succeeded": 24}
+    wait_for(lambda: states() == {"running": 16, "succeeded": 4})
+    services.cancel_jobs(Job.objects.filter(state="running").values_list("pk", flat=True))
+    assert wait_until_done() == {"cancelled": 16, "succeeded": 4}
+    wait_for(lambda: not Call.objects.filter(state="open").exists())
 
 
 def test_a_lost_ticket_is_replaced(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doorbell, "issue", lambda tiers: None)
     work(record)
     OrmQ.objects.all().delete()
-    assert wait_until_done(4) == {"succeeded": 1}
+    assert wait_until_done() == {"succeeded": 1}
 
 
 def test_tickets_delivered_again_and_again_run_nothing_twice(record: Path) -> None:
@@ -91,14 +94,14 @@ def test_a_cancelled_job_never_starts_and_a_running_one_is_told(record: Path) ->
     waiting = enqueue("nightly", tokens=60_000, task=WORK, args={"record": str(record)})
     services.cancel_job(waiting.id)
     services.cancel_job(running.id)
-    wait_for(lambda: Call.objects.get(job_id=running.id).state == "settled", 4)
+    wait_for(lambda: Call.objects.get(job_id=running.id).state == "settled")
     assert services.job(running.id)["result"] is None
     assert services.job(waiting.id)["state"] == "cancelled"
     assert set(runs(record)) == {str(running.id)}
 
 
 def test_a_late_result_is_expired_and_its_tokens_are_accounted(record: Path) -> None:
-    place = enqueue(deadline_ms=1200, task=WORK, args={"record": str(record), "seconds": 1.5})
+    place = enqueue(deadline_ms=4000, task=WORK, args={"record": str(record), "seconds": 5})
     assert wait_until_done() == {"expired": 1}
     told = services.job(place.id)
     assert "after its deadline" in told["error"]

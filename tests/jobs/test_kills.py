@@ -9,9 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 from django.db import connection
+from django_q.models import OrmQ
 
-from budget import services
-from budget.models import Call, WorkloadClass
+from budget import conf, services
+from budget.models import Call, Job, WorkloadClass
 from tests.jobs.clusters import ClusterProcess, running, states, wait_for, wait_until_done
 from tests.jobs.queueing import enqueue
 from tests.jobs.tasks import pids, runs
@@ -125,4 +126,20 @@ def test_connections_that_are_lost_over_and_over_cost_no_job(tmp_path: Path, rec
                 cursor.execute(END_OTHER_SESSIONS)
         assert wait_until_done(30) == {"succeeded": 60}
         assert set(runs(record).values()) == {1}
+        assert set(Job.objects.values_list("attempts", flat=True)) == {1}
         assert cluster.stop() < 5
+
+
+def test_a_ticket_that_hangs_is_killed_and_leaves_neither_itself_nor_its_job_behind(
+    tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conf, "ticket_timeout", lambda: 2)
+    with running(tmp_path, "near_line", BUDGET_TICKET_SECONDS=60) as (cluster,):
+        place = enqueue(task="tests.jobs.tasks.hang_once", args={"record": str(record)})
+        wait_for(lambda: "after timeout" in cluster.log.read_text(), 30)
+        assert wait_until_done(30) == {"succeeded": 1}
+        assert runs(record) == {str(place.id): 2}
+        assert len(pids(record)) == 2
+        wait_for(lambda: not OrmQ.objects.exists())
+        assert services.queues("claims")["rescore"].running == 0
+        assert not Call.objects.filter(state="open").exists()

@@ -78,6 +78,10 @@ def test_usage_that_is_missing_or_nonsense(provider: Any) -> None:
             Row("x", "failed", error="overloaded_error"),
         ),
         (
+            {"type": "errored", "error": {"error": {"type": "authentication_error"}}},
+            Row("x", "failed", error="authentication_error"),
+        ),
+        (
             {"type": "errored", "error": {"error": {"type": "invalid_request_error"}}},
             Row("x", "failed", error="invalid_request_error", final=True),
         ),
@@ -99,8 +103,24 @@ def test_a_row_of_anthropic(result: dict[str, Any], expected: Row) -> None:
             Row("x", "failed", error="429: slow"),
         ),
         (
-            {"response": {"status_code": 404, "body": None}},
+            {"response": {"status_code": 422, "body": None}},
+            Row("x", "failed", error="422: ", final=True),
+        ),
+        (
+            {"response": {"status_code": 404, "body": {"error": {"code": "model_not_found"}}}},
             Row("x", "failed", error="404: ", final=True),
+        ),
+        (
+            {"response": {"status_code": 404, "body": None}},
+            Row("x", "failed", error="404: "),
+        ),
+        (
+            {"response": {"status_code": 401, "body": None}},
+            Row("x", "failed", error="401: "),
+        ),
+        (
+            {"response": {"status_code": [400], "body": None}},
+            Row("x", "failed", error="[400]: "),
         ),
         (
             {"error": {"code": "batch_cancelled", "message": "late"}, "response": None},
