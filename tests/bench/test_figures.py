@@ -28,6 +28,14 @@ NAMES = [
     "http_p99_ms_16",
     "p99_growth_1m",
     "web_rss_mb",
+    "enqueue_per_s",
+    "jobs_per_s",
+    "expire_100k_s",
+    "expire_slowest_take_ms",
+    "overload_late_jobs",
+    "overload_in_time",
+    "overload_wait_s",
+    "overload_wait_over_fifo",
 ]
 
 
