@@ -4,8 +4,6 @@ import logging
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from itertools import islice
-from typing import TypeVar
 from uuid import UUID
 
 from django.db import connections
@@ -15,13 +13,12 @@ from django.utils import timezone
 from budget import services
 from budget.jobs.batches import hold
 from budget.jobs.batches.endpoint import Request
+from budget.jobs.chunks import chunks
 from budget.ledger.job_operations import Finish
 from budget.models import Call, Job, JobBatch
 from budget.services import UnknownJob
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 THREADS = 8
 """How many endings are told at once: the ledger writes together those that come together."""
@@ -130,13 +127,6 @@ def finish_all(endings: Iterable[Finish]) -> int:
             count += len(chunk)
             list(threads.map(_finish, [chunk[start::THREADS] for start in range(THREADS)]))
     return count
-
-
-def chunks(items: Iterable[T], most: int) -> Iterator[list[T]]:
-    """The same in lists of up to so many."""
-    rest = iter(items)
-    while chunk := list(islice(rest, most)):
-        yield chunk
 
 
 def close(batch: JobBatch, state: JobBatch.State, error: str = "") -> None:

@@ -15,6 +15,7 @@ from budget import conf
 from budget.jobs.batches import hold, members
 from budget.jobs.batches.endpoint import CLOCKS_APART, Endpoint, EndpointTrouble, Seen, lines
 from budget.jobs.batches.endpoints import endpoint_of
+from budget.jobs.chunks import chunks
 from budget.jobs.trouble import READERS
 from budget.ledger.job_operations import Finish
 from budget.models import Call, Job, JobBatch, Pool
@@ -73,7 +74,7 @@ def read(batch: JobBatch, pool: Pool, until: float) -> None:
 
 def _read_rows(reading: Reading, endpoint: Endpoint, seen: Seen, until: float) -> bool:
     """Tell the ledger what the rows say; False if time was over before the last one."""
-    for chunk in members.chunks(_lines(reading, endpoint, seen), members.CHUNK):
+    for chunk in chunks(_lines(reading, endpoint, seen), members.CHUNK):
         told = members.finish_all(_endings(reading, endpoint, chunk))
         hold.keep(reading.batch)
         if told and time.monotonic() > until:
