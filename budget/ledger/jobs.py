@@ -4,10 +4,11 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.db.models import Exists, OuterRef
 
 from budget.ledger.errors import UnknownJob
 from budget.ledger.job_operations import Taken
-from budget.models import Job, Pool
+from budget.models import Call, Job, Pool
 
 
 def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
@@ -45,8 +46,9 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
 
 
 def leased_with_batch(batch_id: UUID) -> list[UUID]:
-    """The calls of a batch's jobs that run, in the order of the jobs."""
-    running = Job.objects.filter(batch_id=batch_id, state=Job.State.RUNNING, call_id__isnull=False)
+    """The calls of a batch's jobs that run with it, in the order of the jobs."""
+    collected = Call.objects.filter(pk=OuterRef("call_id"), of_batch=True)
+    running = Job.objects.filter(Exists(collected), batch_id=batch_id, state=Job.State.RUNNING)
     return [call for call in running.order_by("pk").values_list("call_id", flat=True) if call]
 
 

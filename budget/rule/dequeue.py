@@ -10,6 +10,7 @@ in time instead of all of them late.
   that wait, and one that is paused, yields or has reached its ceiling is kept level.
 - Within a class by deadline, or newest first while it is deep. The switch goes on at a part
   of the oldest job's time, and off at half that part, so that it doesn't flutter.
+- A class that is paused, or that a provider wants to rest, drops its late jobs all the same.
 - The first of a class that the rule refuses waits for its moment, and its class with it.
   Others may go on, but only `MOST_OVERTAKES` of them: then no job of its own or a looser tier
   is taken before it, or small ones would keep a large one out for ever. Of two such in a tier

@@ -242,3 +242,18 @@ def test_a_renewal_never_shortens_a_lease(pool: Pool) -> None:
     assert services.renew_batch(pool.pk, batch_id, job.deadline) == 1
     assert services.renew_batch(pool.pk, batch_id, timezone.now()) == 1
     assert Call.objects.get().lease_expires == max(job.lease_expires, job.deadline)
+
+
+def test_a_job_that_left_its_batch_and_runs_alone_keeps_its_own_lease(
+    pool: Pool, clock: Clock
+) -> None:
+    ask(deadline_ms=5_400_000)
+    batch_id = uuid4()
+    (job,) = collect(batch_id=batch_id)
+    finish(job, ending="sent_away", outcome="cancelled", rest_seconds=0)
+    clock.forward(1801)
+    alone = take_one()
+    assert Job.objects.get().batch_id == batch_id
+    later = alone.lease_expires + timedelta(hours=9)
+    assert services.renew_batch(pool.pk, batch_id, later) == 0
+    assert Call.objects.get(pk=alone.call_id).lease_expires == alone.lease_expires

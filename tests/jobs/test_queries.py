@@ -30,39 +30,49 @@ SELECT gen_random_uuid(), %(pool)s, %(slug)s, 'k', CASE WHEN n %% 5 = 0 THEN %(s
 FROM generate_series(1, %(jobs)s) AS n
 """
 ORDINARY = {"rescore": 300, "nightly": 20_000}
-NOW = int(time.time() * 1_000_000)
-QUEUES = json.dumps([{"slug": slug, "cutoff": NOW} for slug in ORDINARY])
-ONE: dict[str, Any] = {
-    "pool": 1,
-    "now": NOW,
-    "classes": QUEUES,
-    "most": 10,
-    "known": [],
-    "error": "",
-    "steps": "[]",
-    "slug": "rescore",
-    "batchable": False,
-    "cutoff": NOW,
-    "horizon": NOW + 3_600_000_000,
-    "window": 3_600_000_000,
-    "model": "small",
-}
 IDS = [uuid4(), uuid4()]
 KEYS = json.dumps([{"key_prefix": "k", "idempotency_key": "queued5"}])
-STATEMENTS: dict[str, tuple[Any, set[str]]] = {
-    "JOBS_BY_ID": ((IDS, 1), {"job_pkey"}),
-    "JOBS_BY_KEY": ((KEYS, 1), {"one_job_per_key"}),
-    "JOBS_BY_TAKING": ((IDS, 1), {"job_running"}),
-    "COUNT_QUEUES": (ONE, {"job_by_age", "job_by_deadline", "job_resting", "job_running"}),
-    "WAKE": (ONE, {"job_resting", "job_pkey"}),
-    "EXPIRE": (ONE, {"job_by_deadline", "job_pkey"}),
-    "WAITED": (ONE, {"job_by_age", "job_by_deadline"}),
-    "BY_DEADLINE": (ONE, {"job_by_deadline"}),
-    "NEWEST_FIRST": (ONE, {"job_by_age"}),
-    "NEXT_READY": (ONE, {"job_by_deadline", "job_resting"}),
-    "COLLECTABLE": (ONE, {"job_by_deadline"}),
-    "FORGET_JOB_KEYS": ((IDS,), {"job_pkey"}),
+ALLOWED = {
+    "JOBS_BY_ID": {"job_pkey"},
+    "JOBS_BY_KEY": {"one_job_per_key"},
+    "JOBS_BY_TAKING": {"job_running"},
+    "COUNT_QUEUES": {"job_by_age", "job_by_deadline", "job_resting", "job_running"},
+    "WAKE": {"job_resting", "job_pkey"},
+    "EXPIRE": {"job_by_deadline", "job_pkey"},
+    "WAITED": {"job_by_age", "job_by_deadline"},
+    "BY_DEADLINE": {"job_by_deadline"},
+    "NEWEST_FIRST": {"job_by_age"},
+    "NEXT_READY": {"job_by_deadline", "job_resting"},
+    "COLLECTABLE": {"job_by_deadline"},
+    "FORGET_JOB_KEYS": {"job_pkey"},
 }
+"""By statement: the indexes that are meant for it."""
+
+
+def params(statement: str) -> Any:
+    """What a statement may be asked with."""
+    now = int(time.time() * 1_000_000)
+    own = {
+        "JOBS_BY_ID": (IDS, 1),
+        "JOBS_BY_KEY": (KEYS, 1),
+        "JOBS_BY_TAKING": (IDS, 1),
+        "FORGET_JOB_KEYS": (IDS,),
+    }
+    return own.get(statement) or {
+        "pool": 1,
+        "now": now,
+        "classes": json.dumps([{"slug": slug, "cutoff": now} for slug in ORDINARY]),
+        "most": 10,
+        "known": [],
+        "error": "",
+        "steps": "[]",
+        "slug": "rescore",
+        "batchable": False,
+        "cutoff": now,
+        "horizon": now + 3_600_000_000,
+        "window": 3_600_000_000,
+        "model": "small",
+    }
 
 
 def fill(pool_id: int, slug: str, state: str, jobs: int, seconds: int) -> None:
@@ -82,8 +92,8 @@ def test_no_statement_wades_through_jobs(analyzed: bool) -> None:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE budget_job")
     with connect() as ledger:
-        for name, (params, allowed) in STATEMENTS.items():
-            rows = ledger.execute(f"EXPLAIN {getattr(job_queries, name)}", params).fetchall()
+        for name, allowed in ALLOWED.items():
+            rows = ledger.execute(f"EXPLAIN {getattr(job_queries, name)}", params(name)).fetchall()
             plan = "\n".join(line for (line,) in rows)
             used = set(re.findall(r"using budget_(\w+)|on budget_(\w+_pkey)", plan))
             assert {one or other for one, other in used} <= allowed, f"{name}\n{plan}"
