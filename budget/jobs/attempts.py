@@ -69,13 +69,6 @@ def run(job: TakenJob, attempt: tasks.Attempt) -> Finish:
     return ending
 
 
-def not_begun(job: TakenJob) -> Finish:
-    """The ending of an attempt that must not begin: everything is given back."""
-    return Finish(
-        id=job.id, call_id=job.call_id, ending="sent_away", outcome="cancelled", rest_seconds=0
-    )
-
-
 def report(ending: Finish) -> None:
     """Tell the ledger, for as long as that may help: after that the lease's end tells it."""
     until = time.monotonic() + REPORTING_SECONDS

@@ -15,6 +15,7 @@ from django.db import close_old_connections
 
 from budget import conf
 from budget.jobs import attempts
+from budget.ledger.job_operations import handed_back
 from budget.services import TakenJob
 from budget.tasks import Attempt
 
@@ -132,7 +133,7 @@ class Crew:
     def _run(self, run: Run) -> None:
         job = run.job
         try:
-            ending = attempts.run(job, run.attempt) if run.begins else attempts.not_begun(job)
+            ending = attempts.run(job, run.attempt) if run.begins else handed_back(job)
             attempts.report(ending)
         except BaseException:
             logger.exception("Attempt %d at job %s is left to its lease.", job.attempt, job.id)

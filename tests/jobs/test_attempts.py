@@ -8,6 +8,7 @@ import pytest
 
 from budget import services, tasks
 from budget.jobs import attempts
+from budget.ledger.job_operations import handed_back
 from budget.models import Call, Job, Pool
 from budget.tasks import Attempt, GiveUp, Task, TryAgain
 from tests.jobs.queueing import enqueue, take_one
@@ -173,6 +174,6 @@ def test_the_calls_of_running_jobs_are_current_and_no_others() -> None:
     services.cancel_job(cancelled.id)
     assert attempts.running_calls([kept.id, cancelled.id]) == {kept.call_id}
     assert attempts.running_calls([]) == set()
-    attempts.report(attempts.not_begun(cancelled))
+    attempts.report(handed_back(cancelled))
     assert Call.objects.get(job_id=cancelled.id).outcome == "cancelled"
     assert services.job(cancelled.id)["state"] == "cancelled"
