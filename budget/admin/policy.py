@@ -6,7 +6,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.core.validators import MinValueValidator
+from django.db.models import IntegerField, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -27,7 +28,22 @@ def _in_words(field: str, label: str) -> Any:
     return words
 
 
-class PolicyAdmin(ReasonedAdmin):
+class PolicyFields:
+    """Form fields of policy rows, of an admin or an inline."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Whole numbers with the bounds of their model; classes without links to their forms."""
+        if isinstance(db_field, IntegerField):
+            for bound in db_field.validators:
+                if isinstance(bound, MinValueValidator):
+                    kwargs["min_value"] = bound.limit_value
+        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+        if field is not None:
+            field.widget = getattr(field.widget, "widget", field.widget)
+        return field
+
+
+class PolicyAdmin(PolicyFields, ReasonedAdmin):
     """An admin of rows that pools or classes consist of."""
 
     switches: Mapping[str, Switch]

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, Value, When
@@ -126,6 +127,18 @@ class WorkloadClass(Checked):
 
     def __str__(self) -> str:
         return self.slug
+
+    def clean(self) -> None:
+        """Refuse a queue that is too small for the largest call: it could never hold that job."""
+        if self.queue_tokens is not None and self.queue_tokens < self.max_call_tokens:
+            least = f"{self.max_call_tokens:,}"
+            raise ValidationError(
+                {
+                    "queue_tokens": f"A job of the largest call (max_call_tokens), {least} tokens, "
+                    f"would never be taken in. Set it to {least} or more, leave it empty, or "
+                    "lower the largest call."
+                }
+            )
 
 
 def _percent(

@@ -195,10 +195,11 @@ class Reading:
             self.faults += error.faults
 
     def _check(self, row: Row, places: dict[str, Tree]) -> None:
-        """Ranges and choices as the model states them."""
+        """Ranges, choices and what must suit each other, as the model states them."""
         others = {f.name for f in row.instance._meta.fields} - set(places)
         try:
             row.instance.clean_fields(exclude=others)
+            row.instance.clean()
         except ValidationError as error:
             for name, messages in error.message_dict.items():
                 missing = places[name] is row.place and name != "slug"

@@ -27,6 +27,25 @@ def test_a_class_that_no_longer_fits_a_pool_is_refused_at_its_field(
     assert WorkloadClass.objects.get(slug="nightly").max_call_tokens == 16_000
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("queue_tokens", "5", "Set it to 16,000 or more"),
+        ("queue_tokens", "0", "greater than or equal to 1."),
+        ("queue_tokens", "-1", "greater than or equal to 1."),
+        ("queue_limit", "0", "greater than or equal to 1."),
+        ("queue_limit", "-1", "greater than or equal to 1."),
+    ],
+)
+def test_a_queue_that_can_hold_no_job_is_refused_at_its_field(
+    editor: Client, claims: Pool, field: str, value: str, says: str
+) -> None:
+    fields = opened(editor, class_url("rescore")) | {field: value, "reason": "small"}
+    errors = editor.post(class_url("rescore"), fields).context["adminform"].form.errors
+    assert list(errors) == [field]
+    assert says in str(errors[field])
+
+
 def test_a_tier_that_breaks_the_order_of_headroom_is_refused(editor: Client, claims: Pool) -> None:
     fields = opened(editor, class_url("adjuster")) | {"tier": "bulk", "reason": "demoted"}
     answer = editor.post(class_url("adjuster"), fields)

@@ -38,7 +38,12 @@ CLASSES: dict[str, dict[str, Any]] = {
     "adjuster": {"tier": "interactive", "deadline_seconds": 5},
     "desk": {"tier": "near_line", "deadline_seconds": 20, "max_attempts": 1},
     "rescore": {"tier": "near_line", "deadline_seconds": 120, "queue_limit": 4},
-    "nightly": {"tier": "bulk", "deadline_seconds": 7200, "queue_tokens": 9000},
+    "nightly": {
+        "tier": "bulk",
+        "deadline_seconds": 7200,
+        "queue_tokens": 9000,
+        "max_call_tokens": 9000,
+    },
     "archive": {"tier": "bulk", "deadline_seconds": 7200},
 }
 QUEUED = ["desk", "rescore", "nightly", "archive"]
