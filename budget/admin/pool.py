@@ -8,29 +8,27 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
-from budget.admin.policy import PolicyAdmin
+from budget.admin.policy import PolicyAdmin, PolicyFields
 from budget.admin.queues import queues_on
 from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings
 from budget.models import Limit, PolicyVersion, Pool, Reservation
+from budget.policy.endpoint import endpoint_notes
 from budget.policy.history import Scope, scope_of_pool
+from budget.policy.stored import stored_terms
 from budget.policy.switches import POOL_SWITCHES
 from budget.policy.words import RESERVATION, written
 
 SHARE = RESERVATION["share_percent"]
 
 
-class PolicyInline(admin.TabularInline):
+class PolicyInline(PolicyFields, admin.TabularInline):
     """Rows of a pool; more are added by button, so an unfilled one never gets in the way."""
 
     template = "budget/admin/policy_inline.html"
     form = RowForm
     formset = PolicyFormSet
     extra = 0
-
-    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
-        """Classes are plain choices, without links to their forms."""
-        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
 
 class LimitInline(PolicyInline):
@@ -114,10 +112,6 @@ class PoolAdmin(PolicyAdmin):
         rows = super().get_queryset(request)
         return rows.prefetch_related("limits", "reservations__workload_class")
 
-    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
-        """Classes are plain choices, without links to their forms."""
-        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
-
     def get_form(self, request: HttpRequest, obj: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The form knows whether it stands alone, without limits and reservations."""
         form: Any = super().get_form(request, obj, *args, **kwargs)
@@ -149,6 +143,7 @@ class PoolAdmin(PolicyAdmin):
                 "queues": queues_on(stored),
                 "usages": usages,
                 "observed": observed([stored], usages),
+                "notes": endpoint_notes(stored_terms(stored)),
                 "switch_links": self.switch_links(stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)
@@ -172,12 +167,6 @@ class PoolAdmin(PolicyAdmin):
             " · ".join(f"{row.workload_class} {written(row.share_percent, SHARE)}" for row in rows)
             or "none"
         )
-
-
-def without_links(field: Any) -> Any:
-    """The field with the plain widget inside one that links to other forms."""
-    field.widget = getattr(field.widget, "widget", field.widget)
-    return field
 
 
 def _limit_in_words(limit: Limit) -> str:

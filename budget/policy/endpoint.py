@@ -1,10 +1,12 @@
-"""Whether a pool's batch endpoint is one that its provider has."""
+"""Whether a pool's batch endpoint is one that its provider has, and of use to a class."""
 
 from collections.abc import Iterator
 
 from budget.providers.batches import BATCH_ENDPOINTS, BatchEndpoint
 from budget.rule.checks import Problem
-from budget.rule.terms import BatchTerms, PoolTerms
+from budget.rule.terms import SECOND, BatchTerms, PoolTerms
+
+HOUR = 3600 * SECOND
 
 
 def endpoint_problems(terms: PoolTerms) -> list[Problem]:
@@ -15,6 +17,19 @@ def endpoint_problems(terms: PoolTerms) -> list[Problem]:
     if endpoint is None:
         return [Problem("", "batch", _unknown(terms.provider))]
     return list(_exceeded(terms.provider, endpoint, terms.batch))
+
+
+def endpoint_notes(terms: PoolTerms) -> list[str]:
+    """What is no fault, but probably not meant."""
+    if terms.batch is None:
+        return []
+    window = terms.batch.window
+    if any(member.tier == "bulk" and member.deadline > window for member in terms.classes):
+        return []
+    return [
+        f"no bulk class has a deadline beyond the batch window of {window // HOUR} h, "
+        "so nothing will use the batch endpoint."
+    ]
 
 
 def _unknown(provider: str) -> str:

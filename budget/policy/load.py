@@ -1,30 +1,39 @@
 """Putting a policy file into force, all of it or nothing."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.policy import rows
 from budget.policy.document import BATCH_FIELDS, NO_CLASS, Document, PoolRows, Row
+from budget.policy.endpoint import endpoint_notes
 from budget.policy.history import entries, high_water, told
 from budget.policy.rows import Kind
-from budget.policy.stored import hold_policy, new_problems, stored_problems
+from budget.policy.stored import hold_policy, new_problems, stored_problems, stored_terms
 from budget.policy.yaml_tree import Fault, PolicyFileError, Tree
 
 STATE = frozenset({"paused", "draining"})
 """Fields that are somebody's doing of the moment."""
 
 
-def load(document: Document, dry_run: bool = False) -> list[str]:
+class Report(NamedTuple):
+    """What a load has to tell."""
+
+    differences: list[str]
+    notes: list[str]
+    """What isn't refused, but probably not meant."""
+
+
+def load(document: Document, dry_run: bool = False) -> Report:
     """Replace each pool of the file, upsert its classes, and leave all else.
 
     1. Hold off other edits.
     2. Write what differs.
     3. Check every pool as a whole: those of the file fully, others for new faults.
 
-    Returns the differences in words. Raises `PolicyFileError`, nothing written.
+    Raises `PolicyFileError`, nothing written.
     """
     with transaction.atomic():
         hold_policy()
@@ -32,7 +41,7 @@ def load(document: Document, dry_run: bool = False) -> list[str]:
         since = high_water()
         Loading().apply(document)
         _check(document, {slug: before[slug] for slug in before if slug not in document.pools})
-        report = told(entries(since()))
+        report = Report(told(entries(since())), list(_notes()))
         if dry_run:
             transaction.set_rollback(True)
     return report
@@ -151,6 +160,12 @@ def _check(document: Document, before: dict[str, Any]) -> None:
             faults.append(Fault(place.line, place.path, about + problem.message))
     if faults:
         raise PolicyFileError(faults)
+
+
+def _notes() -> Iterator[str]:
+    """About every pool: a class of the file may be the last that used another's endpoint."""
+    for pool in Pool.objects.select_related("untagged_class"):
+        yield from (f"pool {pool}: {note}" for note in endpoint_notes(stored_terms(pool)))
 
 
 def _place(document: Document, pool: str, owner: str, field: str) -> Tree:

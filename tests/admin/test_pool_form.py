@@ -79,6 +79,15 @@ def test_a_limit_stands_once_for_calls_and_once_for_the_batch_endpoint(
     assert Limit.objects.filter(of_batch=True).count() == 1
 
 
+def test_a_batch_endpoint_nobody_can_use_is_noted_on_the_page(viewer: Client, claims: Pool) -> None:
+    note = "Note: no bulk class has a deadline beyond the batch window of 24 h"
+    assert note not in viewer.get(pool_url(claims)).content.decode()
+    Pool.objects.update(batch=True)
+    assert note in viewer.get(pool_url(claims)).content.decode()
+    WorkloadClass.objects.filter(slug="nightly").update(deadline_seconds=24 * 3600 + 1)
+    assert note not in viewer.get(pool_url(claims)).content.decode()
+
+
 def test_a_fault_of_the_endpoint_is_told_once(editor: Client, claims: Pool) -> None:
     Pool.objects.update(batch=True, provider="azure")
     fields = opened(editor, pool_url(claims))

@@ -123,6 +123,28 @@ def test_a_drain_outlives_a_load_that_does_not_speak_of_it(run: Run, edited: Any
     assert run("load_policy", path) == ["class nightly: draining yes → no"]
 
 
+@pytest.mark.parametrize("tokens", [5, 0, -1, 15_999])
+def test_a_queue_that_cannot_hold_the_largest_call_is_refused(
+    run: Run, edited: Any, tokens: int
+) -> None:
+    (fault,) = refusal(run, edited(("2000000", str(tokens)))).splitlines()[1:]
+    assert "line 4, workload_classes.rescore.queue_tokens: " in fault
+    assert ("greater than or equal to 1." if tokens < 1 else "Set it to 16,000 or more") in fault
+
+
+def test_a_batch_endpoint_nobody_can_use_is_noted(run: Run, edited: Any) -> None:
+    unused = (RESERVATIONS, BATCH.replace("window_hours: 6", "window_hours: 8") + RESERVATIONS)
+    note = (
+        "note: pool claims: no bulk class has a deadline beyond the batch window of 8 h, "
+        "so nothing will use the batch endpoint."
+    )
+    assert note in run("load_policy", edited(unused), dry_run=True)
+    assert note in run("load_policy", edited(unused))
+    assert run("load_policy", edited(unused)) == [note, "No differences."]
+    used = edited((RESERVATIONS, BATCH + RESERVATIONS))
+    assert run("load_policy", used) == ["pool claims: batch window 8 h → 6 h"]
+
+
 BATCH = """    base_url: https://gateway.internal/v1
     batch:
       window_hours: 6

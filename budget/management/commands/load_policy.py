@@ -36,9 +36,9 @@ class Command(BaseCommand):
         except PolicyFileError as error:
             faults = "\n".join(f"{file}: {fault}" for fault in error.faults)
             raise CommandError(f"Nothing was changed.\n{faults}") from None
-        for line in report:
+        for line in (*report.differences, *(f"note: {note}" for note in report.notes)):
             self.stdout.write(line)
-        if not report:
+        if not report.differences:
             self.stdout.write("No differences.")
         elif dry_run:
             self.stdout.write("Dry run: nothing was changed.")
