@@ -35,13 +35,27 @@ def given_reason(request: HttpRequest) -> str:
     return request.POST.get("reason", "").replace("\0", "").strip()[:MAX_REASON]
 
 
-class ReasonForm(forms.Form):
-    """Asks why."""
-
-    reason = forms.CharField(
-        label="Reason for the change",
+def _reason(label: str, help_text: str, keeper: str) -> forms.CharField:
+    return forms.CharField(
+        label=label,
         max_length=MAX_REASON,
         widget=forms.TextInput(attrs={"class": "budget-reason", "autocomplete": "off"}),
-        help_text="Kept with the change in the history. Example: storm season, adjusters first.",
-        error_messages={"required": "Say why, in a few words: the history keeps it."},
+        help_text=help_text,
+        error_messages={"required": f"Say why, in a few words: the {keeper}."},
     )
+
+
+class ReasonForm(forms.Form):
+    """Asks why the policy is changed."""
+
+    reason = _reason(
+        "Reason for the change",
+        "Kept with the change in the history. Example: storm season, adjusters first.",
+        "history keeps it",
+    )
+
+
+class CancelForm(forms.Form):
+    """Asks why a job is cancelled."""
+
+    reason = _reason("Reason", "Shown on the job. Example: sent twice.", "job shows it")

@@ -7,8 +7,24 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin, ReasonFilter
+from budget.ledger.operations import NEVER_LEFT
 from budget.models import Call
 from budget.rule.decision import TOLERANCE, Standing
+
+OUTCOMES = {"cancelled": "never left", "rate_limited": "sent away by the provider"}
+"""Outcomes that their own name doesn't tell."""
+GIVEN_BACK = "given back"
+
+
+class ToldCall(NamedTuple):
+    """A call in words."""
+
+    call: Call
+    badge: str
+    """Style of the pill that shows the state."""
+    outcome: str
+    used: list[str]
+    """Input, output and cached input tokens."""
 
 
 class Verdict(NamedTuple):
@@ -54,7 +70,7 @@ class CallAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """The call in full."""
         call = object_id and self.get_object(request, object_id)
-        context = {"call": call, "verdicts": verdicts(call)} if call else {}
+        context = {"told": told(call), "verdicts": verdicts(call)} if call else {}
         return super().changeform_view(
             request, object_id, form_url, (extra_context or {}) | context
         )
@@ -67,12 +83,12 @@ class CallAdmin(ReadOnlyAdmin):
     @admin.display(description="decision")
     def decision(self, call: Call) -> str:
         """Shed, or how far the call is; and the reason it was or would have been shed for."""
-        word = call.outcome.replace("_", " ") or call.get_state_display()
+        shown = told(call)
         would_be = "would be " if call.reason and call.state != Call.State.SHED else ""
         return format_html(
             '<span class="budget-badge budget-{}">{}</span> {}',
-            call.state,
-            word,
+            shown.badge,
+            shown.outcome or call.get_state_display(),
             would_be + call.reason.replace("_", " "),
         )
 
@@ -84,9 +100,19 @@ class CallAdmin(ReadOnlyAdmin):
     @admin.display(description="used")
     def used(self, call: Call) -> str:
         """Input + output tokens, once settled."""
-        if call.used_input_tokens is None or call.used_output_tokens is None:
-            return "–"
-        return f"{call.used_input_tokens:,} + {call.used_output_tokens:,}"
+        taken, given, _ = told(call).used
+        return taken if taken == given in ("–", GIVEN_BACK) else f"{taken} + {given}"
+
+
+def told(call: Call) -> ToldCall:
+    """How a call ended; one that never left used nothing, whatever it was settled at."""
+    outcome = OUTCOMES.get(call.outcome, call.outcome)
+    if call.outcome in NEVER_LEFT:
+        return ToldCall(call, "given-back", outcome, [GIVEN_BACK] * 3)
+    used = (call.used_input_tokens, call.used_output_tokens, call.used_cached_input_tokens)
+    return ToldCall(
+        call, call.state, outcome, ["–" if tokens is None else f"{tokens:,}" for tokens in used]
+    )
 
 
 def verdicts(call: Call) -> list[Verdict]:

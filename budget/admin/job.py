@@ -11,15 +11,19 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.defaultfilters import pluralize
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
+from django.utils.text import Truncator
 
 from budget import services
-from budget.admin.audit import ReasonForm, given_reason
-from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin
+from budget.admin.audit import CancelForm, given_reason
+from budget.admin.call import told
+from budget.admin.lists import PoolFilter, QueuedClassFilter, ReadOnlyAdmin
 from budget.jobs.words import span
 from budget.ledger.errors import BudgetError
 from budget.models import Call, Job
+from budget.policy.audit import signed
 
 MOST_AT_ONCE = 100
 TOO_MANY = (
@@ -28,10 +32,13 @@ TOO_MANY = (
 )
 MOST_SHOWN = 100_000
 """Characters of arguments or a result."""
+MOST_LISTED = 120
+"""Characters of an error in the list."""
 
 EVENTS: Mapping[str, str] = {
     "started": "Started",
     "collected": "Collected for the batch endpoint",
+    "runs_alone": "Too large for the batch endpoint",
     "refused": "Not admitted yet",
     "sent_away": "Sent away by the provider",
     "lease_expired": "Its lease was over",
@@ -67,12 +74,12 @@ class JobAdmin(ReadOnlyAdmin):
         "state_badge",
         "pool",
         "workload_class",
-        "what",
-        "estimate",
+        "caller",
         "attempts",
         "due",
+        "why",
     ]
-    list_filter = [PoolFilter, ClassFilter, "state", "enqueued_at"]
+    list_filter = [PoolFilter, QueuedClassFilter, "state", "enqueued_at"]
     search_fields = ["task", "source"]
     search_help_text = "Part of the task or the source, or a whole job id."
 
@@ -106,7 +113,7 @@ class JobAdmin(ReadOnlyAdmin):
             "steps": steps(job),
             "args": pretty(job.args),
             "result": None if job.result is None else pretty(job.result),
-            "calls": Call.objects.filter(job_id=job.pk).order_by("id"),
+            "calls": [told(call) for call in Call.objects.filter(job_id=job.pk).order_by("id")],
             "cancel_url": _cancel_url([job.pk]) if may_cancel else "",
         }
 
@@ -124,18 +131,23 @@ class JobAdmin(ReadOnlyAdmin):
         if not self.has_cancel_permission(request):
             raise PermissionDenied
         jobs = self._chosen(request)
+        live = [job for job in jobs if job.state in CAN_END]
         back = reverse("admin:budget_job_changelist")
         if len(jobs) == 1:
             back = reverse("admin:budget_job_change", args=[jobs[0].pk])
-        form = ReasonForm(request.POST or None)
+        if not live:
+            self.message_user(request, "Nothing to cancel: all has ended.", messages.WARNING)
+            return HttpResponseRedirect(back)
+        form = CancelForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
-            self._cancel(request, jobs)
+            self._cancel(request, live)
             return HttpResponseRedirect(back)
         context = {
             **self.admin_site.each_context(request),
             "title": "Cancel jobs",
             "opts": self.opts,
-            "jobs": jobs,
+            "jobs": live,
+            "ended": len(jobs) - len(live),
             "form": form,
             "back": back,
         }
@@ -156,14 +168,14 @@ class JobAdmin(ReadOnlyAdmin):
         cancelled, reason = 0, given_reason(request)
         for job in jobs:
             try:
-                services.cancel_job(job.pk, reason=reason)
+                services.cancel_job(job.pk, reason=signed(reason, request.user.get_username()))
             except BudgetError as error:
                 self.message_user(request, f"{job}: {error}", messages.WARNING)
                 continue
             self.log_change(request, job, f"Cancelled: {reason}")
             cancelled += 1
         if cancelled:
-            words = f"Cancelled {cancelled} of {len(jobs)} selected."
+            words = f"Cancelled {cancelled} job{pluralize(cancelled)}."
             self.message_user(request, words, messages.SUCCESS)
 
     @admin.display(description="enqueued (UTC)")
@@ -183,15 +195,15 @@ class JobAdmin(ReadOnlyAdmin):
             '<span class="budget-badge budget-{}">{}</span>', job.state, job.get_state_display()
         )
 
-    @admin.display(description="task and source")
-    def what(self, job: Job) -> str:
-        """The source below the task."""
-        return format_html('{}<br><span class="budget-quiet">{}</span>', job.task, job.source)
+    @admin.display(description="source")
+    def caller(self, job: Job) -> str:
+        """Where it comes from, or what it runs if nobody says."""
+        return job.source or job.task
 
-    @admin.display(description="estimate")
-    def estimate(self, job: Job) -> str:
-        """Input + output tokens."""
-        return f"{job.input_tokens:,} + {job.output_tokens:,}"
+    @admin.display(description="why")
+    def why(self, job: Job) -> str:
+        """Why it ended as it did, or its last attempt did."""
+        return Truncator(job.error).chars(MOST_LISTED) or "–"
 
 
 def steps(job: Job) -> list[Step]:

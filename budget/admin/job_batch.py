@@ -1,11 +1,12 @@
 """Batches of jobs that went to a provider's batch endpoint."""
 
 from django.contrib import admin
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 
 from budget.admin.lists import PoolFilter, ReadOnlyAdmin
-from budget.models import JobBatch
+from budget.models import Job, JobBatch
 
 
 @admin.register(JobBatch)
@@ -69,7 +70,7 @@ class JobBatchAdmin(ReadOnlyAdmin):
     @admin.display(description="requests")
     def requests_in_words(self, batch: JobBatch) -> str:
         """`1,204 (2.3 MB)`."""
-        return f"{batch.requests:,} ({batch.size / 1_000_000:,.1f} MB)"
+        return f"{batch.requests:,} ({_size(batch.size)})"
 
     @admin.display(description="done")
     def done(self, batch: JobBatch) -> str:
@@ -80,6 +81,14 @@ class JobBatchAdmin(ReadOnlyAdmin):
     def jobs(self, batch: JobBatch) -> str:
         """Where they are listed."""
         address = reverse("admin:budget_job_changelist")
-        return format_html(
-            '<a href="{}?batch_id__exact={}">the jobs it was last to take</a>', address, batch.pk
-        )
+        count = Job.objects.filter(batch_id=batch.pk).count()
+        words = f"its {count:,} job{pluralize(count)}"
+        return format_html('<a href="{}?batch_id__exact={}">{}</a>', address, batch.pk, words)
+
+
+def _size(size: int) -> str:
+    """`2.3 MB`, `14.2 KB` or `640 bytes`."""
+    for unit, name in ((1_000_000, "MB"), (1000, "KB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size} bytes"

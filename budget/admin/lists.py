@@ -93,6 +93,15 @@ class ClassFilter(ColumnFilter):
         return [(slug, slug) for slug in WorkloadClass.objects.values_list("slug", flat=True)]
 
 
+class QueuedClassFilter(ClassFilter):
+    """By a workload class that has a queue."""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Existing near-line and bulk classes."""
+        queued = WorkloadClass.objects.exclude(tier="interactive")
+        return [(slug, slug) for slug in queued.values_list("slug", flat=True)]
+
+
 class ReasonFilter(ColumnFilter):
     """By the reason of a refusal, real or would-be."""
 

@@ -3,16 +3,19 @@
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
 from budget import services
 from budget.admin.job import MOST_SHOWN, pretty
+from budget.admin.job_batch import JobBatchAdmin
 from budget.models import Call, Job, JobBatch, Pool
 from tests.admin.conftest import client_with, url
 from tests.jobs.queueing import ECHO, enqueue, finish, take_one
 
+batches = JobBatchAdmin(JobBatch, admin.site)
 pytestmark = pytest.mark.usefixtures("committed", "claims")
 
 
@@ -79,17 +82,30 @@ def test_a_job_nobody_made_is_not_found(viewer: Client) -> None:
 def test_an_editor_cancels_a_job_with_a_reason(editor: Client) -> None:
     job_id = enqueue().id
     assert cancel_url(job_id) in editor.get(url("job_change", job_id)).content.decode()
-    assert "Say why" in editor.post(cancel_url(job_id), {"reason": " "}).content.decode()
+    unsaid = editor.post(cancel_url(job_id), {"reason": " "}).content.decode()
+    assert "Say why, in a few words: the job shows it." in unsaid
+    assert "Example: sent twice." in unsaid
     assert state(job_id) == "queued"
     answer = editor.post(cancel_url(job_id), {"reason": "wrong model"})
     assert answer["Location"] == url("job_change", job_id)
     assert state(job_id) == "cancelled"
     page = editor.get(url("job_change", job_id)).content.decode()
-    assert "wrong model" in page
+    assert "wrong model (by ada)" in page
     assert "/cancel/" not in page
     (entry,) = LogEntry.objects.filter(object_id=str(job_id))
     assert (entry.user.username, entry.change_message) == ("ada", "Cancelled: wrong model")
-    assert "Cancelled: wrong model" in editor.get(url("job_history", job_id)).content.decode()
+    assert services.job(job_id)["error"] == "wrong model (by ada)"
+
+
+def test_what_has_ended_is_offered_no_cancelling(editor: Client) -> None:
+    job_id = enqueue().id
+    finish(take_one())
+    page = editor.get(url("job_change", job_id)).content.decode()
+    assert "Cancel…" not in page
+    assert url("job_history", job_id) not in page
+    answer = editor.get(cancel_url(job_id), follow=True)
+    assert answer.redirect_chain[-1][0] == url("job_change", job_id)
+    assert "Nothing to cancel: all has ended." in answer.content.decode()
 
 
 def test_several_jobs_are_cancelled_from_the_list(editor: Client) -> None:
@@ -98,11 +114,59 @@ def test_several_jobs_are_cancelled_from_the_list(editor: Client) -> None:
     assert state(ended) == "succeeded"
     chosen = {"action": "cancel_selected", "_selected_action": [ended, *ids]}
     answer = editor.post(url("job_changelist"), chosen)
+    asked = editor.get(answer["Location"]).content.decode()
+    assert "these 2 jobs?" in asked
+    assert "1 more has ended already and stays as it is." in asked
     page = editor.post(answer["Location"], {"reason": "storm"}, follow=True).content.decode()
     assert {state(job_id) for job_id in ids} == {"cancelled"}
-    assert "Cancelled 2 of 3 selected." in page
-    assert "has succeeded already" in page
+    assert "Cancelled 2 jobs." in page
     assert LogEntry.objects.count() == 2
+
+
+def test_the_list_tells_where_a_job_comes_from_and_why_it_failed(viewer: Client) -> None:
+    enqueue(source="claims/score.py:12")
+    unnamed = enqueue("nightly")
+    finish(take_one(), ending="failed", outcome="failed", error="no luck " * 50, final=True)
+    page = viewer.get(url("job_changelist"))
+    text = page.content.decode()
+    assert "claims/score.py:12" in text
+    assert f'<td class="field-caller">{ECHO}</td>' in text
+    assert "no luck no luck" in text
+    assert "no luck " * 20 not in text
+    assert state(unnamed.id) == "queued"
+    assert "?workload_class=nightly" in text
+    assert "?workload_class=adjuster" not in text
+
+
+def test_a_job_run_directly_has_no_badge_of_the_batch_endpoint(viewer: Client) -> None:
+    job_id = enqueue("nightly").id
+    Job.objects.filter(pk=job_id).update(batchable=True)
+    address = url("job_change", job_id)
+    badge = '<span class="budget-badge">batch endpoint</span>'
+    assert badge not in viewer.get(address).content.decode()
+    Job.objects.filter(pk=job_id).update(batch_id=uuid4())
+    assert badge in viewer.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [("rate_limited", "sent away by the provider"), ("cancelled", "never left")],
+)
+def test_a_call_that_never_left_gives_back_what_it_was_charged(
+    viewer: Client, outcome: str, words: str
+) -> None:
+    job_id = enqueue(tokens=900).id
+    finish(take_one(), ending="sent_away", outcome=outcome, rest_seconds=0)
+    pill = f'<span class="budget-badge budget-given-back">{words}</span>'
+    (call,) = Call.objects.filter(job_id=job_id)
+    page = viewer.get(url("job_change", job_id)).content.decode()
+    assert pill in page
+    assert page.count(">given back</td>") == 2
+    assert pill in viewer.get(url("call_changelist")).content.decode()
+    of_call = viewer.get(url("call_change", call.pk)).content.decode()
+    assert pill in of_call
+    assert f"Used, {words}" in of_call
+    assert of_call.count(">given back</td>") == 3
 
 
 def test_too_many_jobs_are_left_to_the_command(
@@ -164,12 +228,20 @@ def test_a_batch_shows_its_counts_and_leads_to_its_jobs(viewer: Client, claims: 
     assert "1,204 (2.3 MB)" in listed
     page = viewer.get(url("jobbatch_change", batch.pk)).content.decode()
     assert "1,200 succeeded, 4 failed" in page
+    assert ">its 1 job</a>" in page
     assert "batch_abc" in page
     assert f"?batch_id__exact={batch.pk}" in page
     assert found(viewer, f"?batch_id__exact={batch.pk}") == {job_id}
     assert (
         url("jobbatch_change", batch.pk) in viewer.get(url("job_change", job_id)).content.decode()
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(0, "(0 bytes)"), (14_230, "(14.2 KB)"), (2_300_000, "(2.3 MB)")]
+)
+def test_a_batch_of_any_size_tells_it(size: int, words: str) -> None:
+    assert batches.requests_in_words(JobBatch(requests=3, size=size)) == f"3 {words}"
 
 
 @pytest.mark.parametrize("text", ["[" * 900 + "]" * 900, '"' + "x" * 2 * MOST_SHOWN + '"', "{"])

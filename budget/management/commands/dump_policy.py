@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from budget.management.migrated import migrated
+from budget.management.piped import piped
 from budget.policy.dump import dump
 
 
@@ -17,4 +18,5 @@ class Command(BaseCommand):
         """Write the policy file to standard output."""
         with migrated():
             policy = dump()
-        self.stdout.write(policy, ending="")
+        with piped(self.stdout):
+            self.stdout.write(policy, ending="")

@@ -6,9 +6,7 @@ Without a verb it prints a line per pool and class. Pausing a class sheds its ca
 import json
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
-from uuid import UUID
 
 import msgspec
 from django.core.management.base import BaseCommand, CommandError
@@ -17,11 +15,13 @@ from django.db.models.functions import Now
 
 from budget import services
 from budget.jobs import words
+from budget.jobs.chunks import chunks
 from budget.ledger.errors import BudgetError
 from budget.management.migrated import migrated
 from budget.management.named import named
+from budget.management.piped import piped
 from budget.models import Job, Pool, WorkloadClass
-from budget.policy.audit import audit
+from budget.policy.audit import account, audit, signed
 from budget.policy.switches import CLASS_SWITCHES, UNCHANGED
 from budget.services import QueueView
 
@@ -44,7 +44,8 @@ NUMBERS = range(4, len(HEADINGS))
 
 
 class Command(BaseCommand):
-    """Queues, looked at and steered."""
+    """Shows the queues of jobs, a line per pool and class; or, with a verb and the slug of a
+    class, as in `jobs pause nightly`, pauses, drains or resumes the class, or cancels its jobs."""
 
     help = __doc__
 
@@ -52,23 +53,22 @@ class Command(BaseCommand):
         """A verb and its class, or none."""
         parser.add_argument("--pool", help="only this pool: its slug")
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-        verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+        verbs = parser.add_subparsers(dest="verb", metavar="[VERB CLASS]")
         for verb, switch in CLASS_SWITCHES.items():
-            _add_verb(verbs, verb, switch.effect)
-        cancel = _add_verb(verbs, "cancel", "End all jobs of the class that wait.")
-        cancel.add_argument("--pool", default=SUPPRESS, help="only those on this pool: its slug")
+            _add_verb(verbs, verb, switch.effect, pool_help=SUPPRESS)
+        _add_verb(
+            verbs,
+            "cancel",
+            "End all jobs of the class that wait.",
+            pool_help="only those on this pool: its slug",
+        )
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         """Do what the verb says, and tell it."""
-        with migrated():
+        _refuse_useless(verb, options)
+        with migrated(), piped(self.stdout):
             if verb is None:
                 self._show(options["pool"], options["json"])
-            elif options["json"] or (options["pool"] and verb != "cancel"):
-                raise CommandError(
-                    f"{verb} takes a class on all pools: leave --json and --pool out."
-                    if verb != "cancel"
-                    else "cancel prints no JSON: leave --json out."
-                )
             elif verb == "cancel":
                 self._cancel(options["workload_class"], options["pool"], options["reason"])
             else:
@@ -109,28 +109,33 @@ class Command(BaseCommand):
         ids = waiting.order_by("id").values_list("pk", flat=True).iterator(AT_ONCE)
         cancelled = 0
         try:
-            for chunk in _chunks(ids):
-                cancelled += services.cancel_jobs(chunk, reason)
+            for chunk in chunks(ids, AT_ONCE):
+                cancelled += services.cancel_jobs(chunk, signed(reason, account()))
         except BudgetError as error:
             raise CommandError(f"Cancelled {cancelled:,} jobs, then: {error}") from None
         where = ", ".join(row.slug for row in pools)
         self.stdout.write(f"Cancelled {cancelled:,} jobs of {slug} on {where}.")
 
 
-def _add_verb(verbs: Any, verb: str, effect: str) -> ArgumentParser:
+def _add_verb(verbs: Any, verb: str, effect: str, pool_help: str) -> None:
+    """All options may stand behind a verb too; those it has no use for are refused in words."""
     parser: ArgumentParser = verbs.add_parser(verb, help=effect)
     parser.add_argument("workload_class", metavar="CLASS", help="slug of the workload class")
     parser.add_argument("--reason", default="", help="why, for the record")
-    return parser
+    parser.add_argument("--pool", default=SUPPRESS, help=pool_help)
+    parser.add_argument("--json", action="store_true", default=SUPPRESS, help=SUPPRESS)
+
+
+def _refuse_useless(verb: str | None, options: dict[str, Any]) -> None:
+    if verb and options["json"]:
+        raise CommandError(f"{verb} prints no JSON: leave --json out.")
+    if verb in CLASS_SWITCHES and options["pool"]:
+        done = f"{verb.removesuffix('e')}ed"
+        raise CommandError(f"A class is {done} on all pools; --pool is for cancel.")
 
 
 def _pools(slug: str | None) -> QuerySet[Any]:
     return Pool.objects.all() if slug is None else named(Pool, [slug])
-
-
-def _chunks(ids: Iterator[UUID]) -> Iterator[list[UUID]]:
-    while chunk := list(islice(ids, AT_ONCE)):
-        yield chunk
 
 
 def _row(pool: str, workload_class: str, view: QueueView) -> list[str]:
