@@ -54,7 +54,8 @@ def _invalid(struct: object, message: str, within: str) -> Problem:
     if named:
         path = f"{path}.{named[1]:.{MAX_NAME}}".lstrip(".")
     field = f"{within}.{path}".strip(".")
-    hint = _description(struct, re.split(r"[.\[]", path)[0])
+    first = re.split(r"[.\[]", path)[0]
+    hint = _description(struct, first) if _knows(struct, first) else _known(struct)
     return _bad_field(field, f"{_plain(message):.{MAX_NAME}}. {hint}".strip())
 
 
@@ -75,6 +76,14 @@ def _bad_field(field: str, detail: str) -> Problem:
     if not field:
         return Problem(400, detail)
     return Problem(400, f"{field}: {detail}", field=field)
+
+
+def _knows(struct: object, field: str) -> bool:
+    return field in ("", *get_type_hints(struct))
+
+
+def _known(struct: object) -> str:
+    return f"Known fields: {', '.join(get_type_hints(struct))}."
 
 
 def _description(struct: object, field: str) -> str:

@@ -41,7 +41,7 @@ DEEP = b"[" * 50_000 + b"]" * 50_000
         ("pool", "a b", "letters"),
         ("tags", {"a": "\x00"}, "NUL"),
         ("source", "x" * 201, "characters"),
-        ("priority", 1, "unknown field"),
+        ("priority", 1, "Known fields: pool, workload_class, task, args, input_tokens"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(
