@@ -94,6 +94,19 @@ def test_a_body_that_breaks_off_decides_nothing(port: int, caller: Caller) -> No
     assert not Call.objects.exists()
 
 
+@pytest.mark.parametrize("key", ["Idempotency-Key:", "Idempotency-Key: ", 'Idempotency-Key: ""'])
+def test_an_empty_idempotency_key_is_refused(key: str, port: int, caller: Caller) -> None:
+    body = json.dumps(CALL).encode()
+    with socket.create_connection((HOST, port), timeout=5) as line:
+        line.sendall(head(caller, key, f"Content-Length: {len(body)}") + body)
+        answer = HTTPResponse(line)
+        answer.begin()
+
+        assert answer.status == 400
+        assert json.load(answer)["field"] == "Idempotency-Key"
+        answer.close()
+
+
 @pytest.mark.parametrize("length", ["-1", "ten", "1e3"])
 def test_a_length_that_is_none_is_refused(length: str, port: int, caller: Caller) -> None:
     with socket.create_connection((HOST, port), timeout=5) as line:
