@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from budget.models import UsageMinute
 from budget.policy.groups import EDITORS
 from tests.admin.conftest import pool_url, url
-from tests.jobs.queueing import enqueue
+from tests.jobs.queueing import enqueue, finish, take_one
 from tests.policies import claims_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
@@ -45,6 +45,13 @@ def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -
         used_tokens=102_345_678,
     )
     enqueue(args={"claim": 1207}, source="claims/scoring/tasks.py:57")
+    finish(
+        take_one(),
+        ending="sent_away",
+        outcome="rate_limited",
+        error="The provider sent it away: 429 Too many requests, try again in 20 seconds.",
+        rest_seconds=0,
+    )
     address = live_server.url + pool_url(claims)
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
@@ -119,3 +126,17 @@ def test_a_job_is_cancelled_from_its_page(
     assert "Cancelled" in decided
     assert "wrong model" in decided
     assert complaints == []
+
+
+def test_a_phone_shows_whole_rows_of_queues_trails_and_calls(
+    pool_page: Page, live_server: LiveServer
+) -> None:
+    pool_page.set_viewport_size({"width": 375, "height": 720})
+    assert pool_page.get_by_label("Queues now").evaluate(HIDDEN) == 0
+    pool_page.goto(live_server.url + url("job_changelist"))
+    pool_page.locator("#result_list .field-enqueued a").click()
+    pool_page.wait_for_selector(".budget-json")
+    panels = pool_page.locator(".budget-panel")
+    assert panels.count() == 4
+    for panel in panels.all():
+        assert panel.evaluate(HIDDEN) == 0
