@@ -187,7 +187,7 @@ class Migration(migrations.Migration):
             name="base_url",
             field=models.CharField(
                 blank=True,
-                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
+                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. OpenAI's ends in /v1; Anthropic's doesn't, its SDK adds that. Example: https://llm-gateway.internal/v1.",
                 max_length=200,
                 validators=[budget.models.address.provider_address],
                 verbose_name="base URL",
@@ -259,7 +259,7 @@ class Migration(migrations.Migration):
             name="base_url",
             field=models.CharField(
                 blank=True,
-                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. Example: https://llm-gateway.internal/v1.",
+                help_text="Where jobs reach the provider and its API key is sent; empty: the official SDK's own address. OpenAI's ends in /v1; Anthropic's doesn't, its SDK adds that. Example: https://llm-gateway.internal/v1.",
                 max_length=200,
                 validators=[budget.models.address.provider_address],
                 verbose_name="base URL",

@@ -76,7 +76,8 @@ class Pool(Checked):
         blank=True,
         validators=[provider_address],
         help_text="Where jobs reach the provider and its API key is sent; empty: the official "
-        "SDK's own address. Example: https://llm-gateway.internal/v1.",
+        "SDK's own address. OpenAI's ends in /v1; Anthropic's doesn't, its SDK adds that. "
+        "Example: https://llm-gateway.internal/v1.",
     )
     batch = models.BooleanField(
         "batch endpoint",
