@@ -129,7 +129,7 @@ def _add_verb(verbs: Any, verb: str, effect: str, pool_help: str) -> None:
 def _refuse_useless(verb: str | None, options: dict[str, Any]) -> None:
     if verb and options["json"]:
         raise CommandError(f"{verb} prints no JSON: leave --json out.")
-    if verb in CLASS_SWITCHES and options["pool"]:
+    if verb and verb in CLASS_SWITCHES and options["pool"]:
         done = f"{verb.removesuffix('e')}ed"
         raise CommandError(f"A class is {done} on all pools; --pool is for cancel.")
 

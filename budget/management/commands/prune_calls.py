@@ -36,7 +36,8 @@ class Command(BaseCommand):
         days = options["days"]
         if days < FEWEST_DAYS:
             raise CommandError(
-                f"Calls and jobs are kept for at least {FEWEST_DAYS} days: idempotency keys count for one."
+                f"Calls and jobs are kept for at least {FEWEST_DAYS} days: "
+                "idempotency keys count for one."
             )
         if days > MOST_DAYS:
             raise CommandError(f"--days must be at most {MOST_DAYS}.")
