@@ -70,9 +70,21 @@ class Attempt:
     deadline: datetime
     lease_expires: datetime
     """When the job is given to somebody else unless it has ended."""
-    cancelled: Event = field(default_factory=Event)
-    """Set when somebody cancels the job while it runs."""
     usage: tuple[int, int, int] | None = None
+    _cancelled: Event = field(default_factory=Event, init=False, repr=False)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants it any more: its job was cancelled, or given to somebody else."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Let its task know that; the worker calls it."""
+        self._cancelled.set()
+
+    def wait_until_cancelled(self, seconds: float) -> bool:
+        """Wait for that, but no longer than so many seconds; whether it is cancelled."""
+        return self._cancelled.wait(seconds)
 
     def used(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> None:
         """Say what the attempt's call used; the estimate counts unless it is said.

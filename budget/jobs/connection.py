@@ -1,7 +1,7 @@
 """The connection of one thread's client, so that another thread can hang up on the provider."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
@@ -37,10 +37,10 @@ class Connection:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     @contextmanager
-    def cut_when(self, cancelled: Event) -> Iterator[None]:
-        """Hang up as soon as the event is set, until the block ends."""
+    def cut_when(self, is_cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Hang up as soon as that holds, until the block ends."""
         done = Event()
-        watcher = Thread(target=self._watch, args=(cancelled, done), daemon=True)
+        watcher = Thread(target=self._watch, args=(is_cancelled, done), daemon=True)
         watcher.start()
         try:
             yield
@@ -48,10 +48,10 @@ class Connection:
             done.set()
             watcher.join()
 
-    def _watch(self, cancelled: Event, done: Event) -> None:
-        # Again and again: the connection may not stand yet when the event is set.
+    def _watch(self, is_cancelled: Callable[[], bool], done: Event) -> None:
+        # Again and again: the connection may not stand yet the first time.
         while not done.wait(WATCH_SECONDS):
-            if cancelled.is_set():
+            if is_cancelled():
                 self.cut()
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:

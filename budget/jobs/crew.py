@@ -100,11 +100,11 @@ class Crew:
         """Tell the running attempts whose job was cancelled, or given to somebody else."""
         with self._lock:
             running = [run.attempt for run in self._running.values()]
-        running = [attempt for attempt in running if not attempt.cancelled.is_set()]
+        running = [attempt for attempt in running if not attempt.is_cancelled]
         own = attempts.running_calls([attempt.job_id for attempt in running])
         for attempt in running:
             if attempt.call_id not in own:
-                attempt.cancelled.set()
+                attempt.cancel()
 
     def _hand_over(self, job: TakenJob, begins: bool) -> None:
         lease = job.lease_expires - datetime.now(UTC)

@@ -35,13 +35,13 @@ def request(attempt: Attempt, *, model: str, messages: list[Any], **others: Any)
     3. Gone without an answer: a failure; it may have been served, so the estimate stays.
     """
     client = client_of(Pool.objects.get(slug=attempt.pool))
-    if attempt.cancelled.is_set():
+    if attempt.is_cancelled:
         raise TryAgain("Cancelled before its request left.")
     try:
-        with client.connection.cut_when(attempt.cancelled):
+        with client.connection.cut_when(lambda: attempt.is_cancelled):
             content = _ask(client, attempt, {"model": model, "messages": messages, **others})
     except client.sdk.APIError as error:
-        if attempt.cancelled.is_set():
+        if attempt.is_cancelled:
             raise GiveUp("Cancelled while it ran: the provider was hung up on.") from None
         raise _consequence(attempt, trouble_of(client.provider, error)) from None
     return _read(attempt, client.provider, content)

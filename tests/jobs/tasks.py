@@ -37,7 +37,7 @@ def work(attempt: Attempt, record: str, seconds: float = 0.0, spend: int = 500) 
 def outlast(attempt: Attempt, record: str) -> str:
     """Go on until somebody cancels the job, or for a minute."""
     _note(attempt, record)
-    return "cancelled" if attempt.cancelled.wait(60) else "never told"
+    return "cancelled" if attempt.wait_until_cancelled(60) else "never told"
 
 
 @task

@@ -172,7 +172,7 @@ def test_hangs_up_when_its_job_is_cancelled(provider: Provider, kind: str) -> No
     llm.request(attempt(), **ARGS)  # so that a connection is used again
     provider.silent = True
     mine = attempt()
-    Timer(0.3, mine.cancelled.set).start()
+    Timer(0.3, mine.cancel).start()
     with pytest.raises(GiveUp, match="Cancelled"):
         llm.request(mine, **ARGS)
     assert provider.gone.wait(5)
@@ -189,7 +189,7 @@ def test_a_line_that_was_cut_serves_again(provider: Provider, kind: str) -> None
 def test_a_cancelled_job_does_not_start(provider: Provider, kind: str) -> None:
     make_llm_pool(provider, kind)
     mine = attempt()
-    mine.cancelled.set()
+    mine.cancel()
     with pytest.raises(TryAgain):
         llm.request(mine, **ARGS)
     assert provider.calls == []

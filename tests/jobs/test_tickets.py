@@ -41,7 +41,7 @@ def noted() -> list[Attempt]:
 
     def note(attempt: Attempt, seconds: float = 0.0) -> None:
         found.append(attempt)
-        attempt.cancelled.wait(seconds)
+        attempt.wait_until_cancelled(seconds)
 
     tasks.register(Task(NOTED, note))
     return found
@@ -94,11 +94,11 @@ def test_no_more_run_at_once_than_there_are_threads(noted: list[Attempt]) -> Non
     wait_until(lambda: len(noted) == crew().size)
     assert services.queues("claims")["rescore"].running == crew().size == 8
     for attempt in noted[:4]:
-        attempt.cancelled.set()
+        attempt.cancel()
     wait_until(lambda: len(noted) == 12)
     assert services.queues("claims")["rescore"].running == 8
     for attempt in noted:
-        attempt.cancelled.set()
+        attempt.cancel()
     thread.join()
     wait_until_idle(crew())
 
@@ -125,7 +125,7 @@ def test_when_its_time_is_up_a_ticket_leaves_its_jobs_running_and_has_a_successo
     assert waiting() == ["near_line"]
     services.cancel_jobs(Job.objects.filter(state="queued").values_list("pk", flat=True))
     for attempt in noted:
-        attempt.cancelled.set()
+        attempt.cancel()
     wait_until_idle(crew())
 
 
@@ -230,9 +230,9 @@ def test_a_running_job_is_told_that_it_was_cancelled(noted: list[Attempt]) -> No
     wait_until(lambda: len(noted) == 2)
     services.cancel_job(place.id)
     crew().watch()
-    assert [attempt.job_id for attempt in noted if attempt.cancelled.is_set()] == [place.id]
+    assert [attempt.job_id for attempt in noted if attempt.is_cancelled] == [place.id]
     for attempt in noted:
-        attempt.cancelled.set()
+        attempt.cancel()
     thread.join()
     wait_until_idle(crew())
 
