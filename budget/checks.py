@@ -112,3 +112,9 @@ def _faults_of_tickets(cluster: dict[str, Any]) -> Iterator[tuple[str, str, str]
             "Q_CLUSTER has 'ack_failures' off: a ticket that fails would be delivered for ever.",
             "Set it to True.",
         )
+    if cluster.get("recycle", 500) or cluster.get("max_rss"):
+        yield (
+            "budget.W008",
+            "Q_CLUSTER has workers recycled: one would do nothing until its longest job ends.",
+            "Set recycle to 0, and leave max_rss out.",
+        )

@@ -14,6 +14,7 @@ to the processes that enqueue as well as to those that run.
 """
 
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +28,11 @@ from budget import conf
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 BatchModel = Callable[[dict[str, Any]], str | None]
+
+NO_JSON = (TypeError, ValueError, RecursionError)
+"""What it raises to encode anything else."""
+MOST_NAMES = 20
+"""Of known tasks, in an error."""
 
 
 class UnknownTask(LookupError):
@@ -117,17 +123,16 @@ class Task:
         if not isinstance(args, dict) or not all(isinstance(name, str) for name in args):
             raise BadArguments("must be an object with the task's arguments by name.")
         try:
-            text = msgspec.json.encode(args).decode()
-        except (TypeError, ValueError, msgspec.EncodeError, RecursionError) as error:
+            text = _json(args)
+        except NO_JSON as error:
             raise BadArguments(f"must hold JSON values only: {error}.") from None
-        most = conf.max_job_bytes()
-        if len(text.encode()) > most:
-            raise BadArguments(f"has {len(text.encode())} bytes; at most {most} are taken.")
+        if len(text) > (most := conf.max_job_bytes()):
+            raise BadArguments(f"has {len(text)} bytes; at most {most} are taken.")
         try:
             inspect.signature(self.function).bind(None, **args)
         except TypeError as error:
             raise BadArguments(f"doesn't suit the task {self.name}: {error!s:.200}.") from None
-        return text
+        return text.decode()
 
     def run(self, attempt: Attempt, args: str) -> str:
         """Call the function and encode what it returns. Raises what it raises, or BadResult."""
@@ -176,8 +181,8 @@ def register(entry: Task) -> None:
     """Make a task known under its name. Raises TypeError for what no job could run."""
     if inspect.iscoroutinefunction(entry.function):
         raise TypeError(f"The task {entry.name} is a coroutine; jobs run plain functions.")
-    if not inspect.signature(entry.function).parameters:
-        raise TypeError(f"The task {entry.name} must take its Attempt as the first argument.")
+    if next(iter(inspect.signature(entry.function).parameters), None) != "attempt":
+        raise TypeError(f"The task {entry.name} must have `attempt` as its first parameter.")
     _registry[entry.name] = entry
 
 
@@ -186,14 +191,20 @@ def find(name: str) -> Task:
     try:
         return _registry[name]
     except KeyError:
-        known = ", ".join(sorted(_registry)) or "none"
-        raise UnknownTask(f"names no registered task. Known: {known}.") from None
+        known = ", ".join(sorted(_registry)[:MOST_NAMES]) or "none"
+        more = f" and {len(_registry) - MOST_NAMES} more" if len(_registry) > MOST_NAMES else ""
+        raise UnknownTask(f"names no registered task. Known: {known}{more}.") from None
+
+
+def _json(value: Any) -> bytes:
+    """As JSON, which has neither NaN nor bytes; nothing is turned into what it isn't."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _encode_result(result: Any) -> str:
     try:
-        text = msgspec.json.encode(result)
-    except (TypeError, ValueError, msgspec.EncodeError, RecursionError) as error:
+        text = _json(result)
+    except NO_JSON as error:
         raise BadResult(f"What the task returned is no JSON: {error}.") from None
     if len(text) > (most := conf.max_result_bytes()):
         raise BadResult(f"What the task returned has {len(text)} bytes; at most {most} are kept.")

@@ -135,6 +135,7 @@ Q_CLUSTER = {
     "timeout": 60,
     "retry": 260,
     "max_attempts": 1,
+    "recycle": 0,
     "ack_failures": True,
     "save_limit": -1,
     "catch_up": False,

@@ -50,6 +50,8 @@ def test_the_projects_own_clusters_pass() -> None:
         ({"sync": True}, "budget.W005", "Leave it out"),
         ({"retry": 259}, "budget.W006", "Set retry to at least 260"),
         ({"ack_failures": False}, "budget.W007", "True"),
+        ({"recycle": 500}, "budget.W008", "Set recycle to 0"),
+        ({"max_rss": 100_000}, "budget.W008", "leave max_rss out"),
     ],
 )
 def test_a_setting_of_django_q_that_would_hurt_is_named_with_its_fix(

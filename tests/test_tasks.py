@@ -40,6 +40,10 @@ def test_an_unknown_task_is_told_which_there_are() -> None:
     tasks.task(double)
     with pytest.raises(UnknownTask, match=r"Known: tests\.test_tasks\.double\."):
         tasks.find("claims.rescore")
+    for number in range(30):
+        tasks.task(name=f"claims.{number}")(double)
+    with pytest.raises(UnknownTask, match=r"claims\.26 and 11 more\."):
+        tasks.find("claims.rescore")
 
 
 def test_what_no_job_could_run_is_refused_as_it_is_registered() -> None:
@@ -48,8 +52,10 @@ def test_what_no_job_could_run_is_refused_as_it_is_registered() -> None:
 
     with pytest.raises(TypeError, match="is a coroutine"):
         tasks.task(later)
-    with pytest.raises(TypeError, match="must take its Attempt"):
+    with pytest.raises(TypeError, match="must have `attempt`"):
         tasks.task(lambda: None)
+    with pytest.raises(TypeError, match="must have `attempt`"):
+        tasks.task(lambda claim, attempt: None)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,7 @@ def test_what_no_job_could_run_is_refused_as_it_is_registered() -> None:
         (["number"], "must be an object"),
         ({7: 1}, "must be an object"),
         ({"number": object()}, "must hold JSON values only"),
+        ({"number": float("inf")}, "must hold JSON values only"),
         ({"number": "\ud800"}, "must hold JSON values only"),
         ({"number": "x" * 300_000}, r"300\d\d\d bytes; at most 262144"),
         ({}, "missing a required argument: 'number'"),
@@ -79,6 +86,8 @@ def test_a_task_is_called_with_its_arguments_and_its_result_is_json() -> None:
     ("result", "fault"),
     [
         (object(), "is no JSON"),
+        ({"score": float("nan")}, "is no JSON"),
+        (b"raw", "is no JSON"),
         ({"half": "\ud800"}, "is no JSON"),
         ("x" * 200, "has 202 bytes; at most 100"),
     ],

@@ -27,6 +27,8 @@ LONGEST_REST = 86_400.0
 REPORTING_SECONDS = 60.0
 """How long a ledger that doesn't answer is told again what became of an attempt."""
 PAUSE_SECONDS = 0.5
+LONGEST_TRACEBACK = 20_000
+"""Characters of a failure in the log."""
 
 
 def attempt_at(job: TakenJob) -> tasks.Attempt:
@@ -60,7 +62,7 @@ def run(job: TakenJob, attempt: tasks.Attempt) -> Finish:
         return _ending(job, attempt, "failed", "failed", error, final=True)
     except tasks.UnknownTask:
         missing = tasks.UnknownTask(f"This worker has no task {job.task}: is it deployed?")
-        return _ending(job, attempt, "failed", "cancelled", missing, rest=DEPLOY_SECONDS)
+        return _ending(job, attempt, "sent_away", "cancelled", missing, rest=DEPLOY_SECONDS)
     except BaseException as error:  # a task's sys.exit() must not lose its job
         logger.warning("Attempt %d at job %s failed.\n%s", job.attempt, job.id, _told(error))
         return _ending(job, attempt, "failed", "failed", error)
@@ -125,7 +127,7 @@ def _told(error: BaseException) -> str:
         text = "".join(traceback.format_exception(error))
     except Exception:  # somebody else's code
         text = type(error).__name__
-    return text.encode("utf-8", "backslashreplace").decode()
+    return _cut(text, LONGEST_TRACEBACK).encode("utf-8", "backslashreplace").decode()
 
 
 def _in_words(error: BaseException) -> str:
@@ -136,5 +138,8 @@ def _in_words(error: BaseException) -> str:
         message = "(it cannot say what)"
     own = isinstance(error, OWN_WORDS)
     text = message if own and message else f"{type(error).__name__}: {message}"
-    clean = storable(text)
-    return clean if len(clean) <= LONGEST_ERROR else clean[: LONGEST_ERROR - 1] + "…"
+    return _cut(storable(text), LONGEST_ERROR)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -70,10 +70,14 @@ class Crew:
 
     @property
     def stuck(self) -> bool:
-        """Whether no thread will be free again: all hang in attempts long past their lease."""
+        """Whether nothing more will come of it: what runs hangs, in attempts long past their lease.
+
+        That needs all of its threads, or a process that only waits for those to end.
+        """
         with self._lock:
             ends = [run.hopeless_at for run in self._running.values()]
-        return len(ends) == self.size and max(ends) < datetime.now(UTC)
+        needed = self.size if threading.main_thread().is_alive() else 1
+        return len(ends) >= needed and max(ends) < datetime.now(UTC)
 
     def start(self, job: TakenJob) -> None:
         """Run a job at once. Only as many as are `free` may be started."""

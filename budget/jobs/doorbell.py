@@ -5,12 +5,11 @@ At best: nothing depends on it, so it neither fails an enqueueing nor slows many
 
 import logging
 import time
-from functools import partial
 from typing import Any, cast
 
 from django.db import connection, transaction
 
-from budget.jobs.tickets import issue
+from budget.jobs.tickets import UNREACHABLE, issue
 from budget.models import WorkloadClass
 from budget.rule.terms import Tier
 
@@ -33,12 +32,17 @@ def ring(sender: Any, workload_class: str, **_: Any) -> None:
         _looked[workload_class] = now
         connected = connection.connection is not None
         try:
-            transaction.on_commit(partial(_issue_for, workload_class), robust=True)
+            transaction.on_commit(lambda: _issue_for(workload_class), robust=True)
         finally:
             if not connected:
                 connection.close()
 
 
 def _issue_for(workload_class: str) -> None:
-    tiers = WorkloadClass.objects.filter(slug=workload_class).values_list("tier", flat=True)
-    issue(cast("list[Tier]", list(tiers)))
+    classes = WorkloadClass.objects.filter(slug=workload_class)
+    try:
+        # A process that serves no requests has nobody else who drops what broke.
+        connection.close_if_unusable_or_obsolete()
+        issue(cast("list[Tier]", list(classes.values_list("tier", flat=True))))
+    except UNREACHABLE as error:
+        logger.warning("No ticket was issued for %s, a sweeper will: %s", workload_class, error)

@@ -15,7 +15,7 @@ from django_q.conf import Conf
 from budget import conf
 from budget.jobs.batch_tender import BatchTender
 from budget.jobs.crew import crew
-from budget.jobs.queue_lock import QueueLock
+from budget.jobs.orphans import end_with_parent
 from budget.jobs.stopping import is_stopping
 from budget.jobs.tickets import UNREACHABLE, issue_if_due
 from budget.rule.terms import Tier
@@ -26,9 +26,13 @@ SWEEP_SECONDS = 1.0
 
 
 def start_sweeper(sender: Any, **_: Any) -> None:
-    """Start this worker's, if its cluster is one of `BUDGET_CLUSTERS`; it ends with the worker."""
+    """Start this worker's, if its cluster is one of `BUDGET_CLUSTERS`; it ends with the worker.
+
+    And the worker ends with its cluster.
+    """
     tiers = conf.clusters().get(Conf.CLUSTER_NAME)
     if tiers:
+        end_with_parent()
         sweeper = Sweeper(cast("tuple[Tier, ...]", tiers))
         threading.Thread(target=sweeper.run, name="budget-sweeper", daemon=True).start()
 
@@ -38,8 +42,6 @@ class Sweeper:
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
         self._tiers = tiers
-        self._parent = os.getppid()
-        self._lock = QueueLock.of_worker()
         self._batches = BatchTender()
         self._unreachable = False
 
@@ -49,7 +51,7 @@ class Sweeper:
             # Apart from each other, lest all workers look at the same moment.
             time.sleep(SWEEP_SECONDS * random.uniform(0.75, 1.25))
             # One by one: what goes wrong with one keeps no other from being done.
-            for duty in (self._end_if_useless, self._lock.check, self._sweep_if_possible):
+            for duty in (_end_if_useless, self._sweep_if_possible):
                 try:
                     duty()
                 except Exception:
@@ -74,13 +76,9 @@ class Sweeper:
                 logger.warning("The sweeper goes on when the database answers: %s", error)
             self._unreachable = True
 
-    def _end_if_useless(self) -> None:
-        """End a worker that can do nothing more; a job that runs comes back after its lease."""
-        if os.getppid() != self._parent:
-            self._end("its cluster was killed")
-        if crew().stuck:
-            self._end("all its threads hang, in attempts whose lease is over")
 
-    def _end(self, reason: str) -> None:
-        logger.error("This worker ends: %s.", reason)
+def _end_if_useless() -> None:
+    """End a worker that can do nothing more; what its jobs were is tried again already."""
+    if crew().stuck:
+        logger.error("This worker ends: what it runs hangs, and its leases are over.")
         os.kill(os.getpid(), signal.SIGKILL)

@@ -128,9 +128,18 @@ def test_a_worker_without_the_task_says_so_and_another_may_try() -> None:
     del tasks._registry[GIVEN]
     attempts.report(attempts.run(job, attempts.attempt_at(job)))
     told = services.job(job.id)
-    assert told["state"] == "queued"
+    assert (told["state"], told["attempts"]) == ("queued", 0)
     assert told["error"] == "This worker has no task tests.given: is it deployed?"
     assert available() >= before
+    # It rests, and nobody else with it.
+    other = enqueue()
+    assert take_one().id == other.id
+
+
+def test_a_failure_is_logged_up_to_some_length(caplog: pytest.LogCaptureFixture) -> None:
+    attempt_at(raising(ValueError("x" * 10_000_000)))
+    assert "ValueError: xxx" in caplog.text
+    assert len(caplog.text) < 30_000
 
 
 def reporting() -> Thread:

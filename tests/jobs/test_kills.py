@@ -1,6 +1,7 @@
 """Clusters, and parts of them, that are killed or stopped while they work."""
 
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -47,6 +48,11 @@ def workers(cluster: ClusterProcess) -> list[psutil.Process]:
     """The processes that run jobs, the pusher and monitor beside them included."""
     (sentinel,) = psutil.Process(cluster.process.pid).children()
     return sentinel.children()
+
+
+def monitor(cluster: ClusterProcess) -> psutil.Process:
+    """The process that takes note of tickets that ended; the newest one."""
+    return psutil.Process(int(re.findall(r"monitoring at (\d+)", cluster.log.read_text())[-1]))
 
 
 def test_a_job_that_kills_its_worker_is_tried_as_often_as_it_may(
@@ -108,13 +114,55 @@ def test_a_cluster_told_to_stop_starts_nothing_more_and_loses_nothing(
         assert services.queues("claims")["rescore"].running == 0
 
 
-def test_a_worker_whose_cluster_was_killed_ends_by_itself(tmp_path: Path) -> None:
+def test_a_cluster_that_is_killed_but_for_its_children_leaves_none_at_work(tmp_path: Path) -> None:
     with running(tmp_path, "near_line") as (cluster,):
-        orphans = workers(cluster)[:2]
+        orphans = psutil.Process(cluster.process.pid).children(recursive=True)
+        assert len(orphans) == 5
+        cluster.process.kill()
+        assert psutil.wait_procs(orphans, timeout=5)[1] == []
+
+
+def test_a_cluster_whose_sentinel_is_killed_starts_again(tmp_path: Path, record: Path) -> None:
+    with running(tmp_path, "near_line") as (cluster,):
+        orphans = workers(cluster)
         (sentinel,) = psutil.Process(cluster.process.pid).children()
         sentinel.kill()
-        assert cluster.process.wait(5) == 1
         assert psutil.wait_procs(orphans, timeout=5)[1] == []
+        work(record, 3, 0)
+        assert wait_until_done() == {"succeeded": 3}
+        assert "(exit code -9). It starts again in 2 s" in cluster.log.read_text()
+        assert cluster.stop() < 5
+
+
+def test_a_cluster_that_no_longer_moves_is_killed_and_starts_again(
+    tmp_path: Path, record: Path
+) -> None:
+    """A worker killed as its ticket ends holds the lock that the sentinel waits for."""
+    deadly = tmp_path / "deadly"
+    with running(tmp_path, "near_line", DEADLY_END=str(deadly)) as (cluster,):
+        frozen = workers(cluster)
+        deadly.touch()
+        work(record, 1, 0)
+        wait_for(lambda: not deadly.exists())
+        wait_for(lambda: "no longer moves" in cluster.log.read_text(), 30)
+        assert psutil.wait_procs(frozen, timeout=5)[1] == []
+        work(record, 2, 0)
+        assert wait_until_done() == {"succeeded": 3}
+        assert cluster.stop() < 5
+
+
+def test_a_monitor_killed_while_it_waits_keeps_no_ticket_from_its_end(
+    tmp_path: Path, record: Path
+) -> None:
+    with running(tmp_path, "near_line") as (cluster,):
+        time.sleep(0.5)
+        monitor(cluster).kill()
+        wait_for(lambda: "reincarnated monitor" in cluster.log.read_text())
+        work(record, 3, 0)
+        assert wait_until_done() == {"succeeded": 3}
+        wait_for(lambda: not OrmQ.objects.exists())
+        monitor(cluster).kill()
+        assert cluster.stop() < 10
 
 
 def test_connections_that_are_lost_over_and_over_cost_no_job(tmp_path: Path, record: Path) -> None:

@@ -1,29 +1,28 @@
-"""The thread in each worker that finds what tickets miss, and the lock it frees."""
+"""The thread in each worker that finds what tickets miss."""
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 from django_q.models import OrmQ
-from django_q.queues import Queue
+from msgspec import structs
 
+from budget import tasks
 from budget.jobs import sweeper
 from budget.jobs.batch_tender import BatchTender
 from budget.jobs.batches import hold, runner
-from budget.jobs.queue_lock import PATIENCE, QueueLock
+from budget.jobs.crew import crew
 from budget.jobs.sweeper import Sweeper
+from budget.tasks import Task
 from tests.jobs.bulk import ask, make_bulk_pool, states
-from tests.jobs.idling import wait_until
 from tests.jobs.provider import Provider
 from tests.jobs.queueing import enqueue, take
 from tests.ledger.pools import make_classes, make_pool
-
-FORK = multiprocessing.get_context("fork")
 
 
 class Ended(BaseException):
@@ -115,71 +114,43 @@ def test_nobody_looks_again_before_many_times_as_long_as_it_took(
     assert len(looked) == 1
 
 
-def test_the_lock_of_a_reader_that_was_killed_is_released() -> None:
-    queue: Any = Queue(2)
-    reader = FORK.Process(target=queue.get)
-    reader.start()
-    wait_until(lambda: not is_free(queue))
-    os.kill(reader.pid or 0, signal.SIGKILL)
-    reader.join()
-    lock = QueueLock(queue)
-    lock.check()
-    queue.put("ticket")
-    wait_until(queue._reader.poll)
-    for _ in range(PATIENCE - 1):
-        lock.check()
-    assert not queue._rlock.acquire(block=False)
-    lock.check()
-    assert queue.get(timeout=1) == "ticket"
-
-
-def test_the_lock_of_a_reader_that_waits_or_of_nobody_is_left_alone() -> None:
-    queue: Any = Queue(2)
-    lock = QueueLock(queue)
-    queue.put("ticket")
-    wait_until(queue._reader.poll)
-    for _ in range(2 * PATIENCE):
-        lock.check()
-    assert queue.get(timeout=1) == "ticket"
-    reader = threading.Thread(target=queue.get)
-    reader.start()
-    wait_until(lambda: not is_free(queue))
-    for _ in range(2 * PATIENCE):
-        lock.check()
-    assert not queue._rlock.acquire(block=False)
-    queue.put("ticket")
-    reader.join()
-    QueueLock.of_worker().check()
-
-
 def test_what_goes_wrong_beside_the_sweep_keeps_it_from_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A lock that was released twice, or a queue that was closed."""
     monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0.001)
     swept = []
-
-    def release_twice(self: QueueLock) -> None:
-        FORK.Lock().release()
 
     def sweep(self: Sweeper) -> None:
         swept.append(1)
         if len(swept) > 3:
             raise Ended
 
-    monkeypatch.setattr(QueueLock, "check", release_twice)
+    monkeypatch.setattr(sweeper, "crew", lambda: 1 / 0)
     monkeypatch.setattr(Sweeper, "sweep", sweep)
     with pytest.raises(Ended):
         Sweeper(["near_line"]).run()
-    assert "ValueError: semaphore or lock released too many times" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
 
 
-def is_free(queue: Any) -> bool:
-    """Whether nobody reads a queue."""
-    free = queue._rlock.acquire(block=False)
-    if free:
-        queue._rlock.release()
-    return bool(free)
+@pytest.mark.usefixtures("_jobs")
+def test_a_worker_that_only_waits_for_an_attempt_that_hangs_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(Sweeper, "sweep", lambda self: None)
+    tasks.register(Task("tests.hang", lambda attempt: time.sleep(60)))
+    enqueue(task="tests.hang")
+    (job,) = take().jobs
+    hopeless = structs.replace(job, lease_expires=datetime.now(UTC) - timedelta(seconds=61))
+
+    def work() -> None:
+        crew().start(hopeless)
+        threading.Thread(target=Sweeper(["near_line"]).run, daemon=True).start()
+
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    worker.join(20)
+    assert worker.exitcode == -signal.SIGKILL
 
 
 def _tend_once() -> None:
