@@ -191,6 +191,9 @@ class ClassView(Struct):
     oldest_wait_seconds: OldestWait
     expected_wait_seconds: ExpectedWait
     taken_per_minute: Annotated[float, Meta(description="Jobs begun, as of late.")]
+    waits_for: Annotated[
+        str | None, Meta(description="Why none is taken right now; null while nothing blocks.")
+    ]
 
 
 class PoolView(Struct):

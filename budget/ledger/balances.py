@@ -56,7 +56,8 @@ class Balances(msgspec.Struct, kw_only=True):
             self.pool = fresh(new, self.pool.at)
         self._carry_endpoint(old, new, changed_at)
         for queue in (self.queues or {}).values():
-            # What a queue waits for may be there under the new terms.
+            # What a queue waits for may be there under the new terms; and whoever resumes a
+            # class wants its provider asked at once.
             queue.ready_at = 0
             queue.reconsider(self.pool.at)
         self.version = new.version

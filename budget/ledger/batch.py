@@ -79,6 +79,10 @@ class Batch:
         """One class's queue, empty if nothing was enqueued yet."""
         return self.queues.setdefault(workload_class, Queue())
 
+    def runs_alone(self, workload_class: str) -> bool:
+        """Whether a job runs from which others of its kind stay away."""
+        return self.queue(workload_class).alone_until > self.now
+
     def member(self, workload_class: str) -> ClassTerms | None:
         """A class's terms; None once the class is gone."""
         c = self.terms.class_index.get(workload_class)

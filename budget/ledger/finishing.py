@@ -1,22 +1,27 @@
 """Ends attempts at jobs, and jobs, within a batch."""
 
 from collections.abc import Iterable
+from zlib import crc32
 
 from msgspec import structs
 
 from budget.ledger.batch import Batch
 from budget.ledger.errors import AlreadySettled, JobEnded, UnknownJob
 from budget.ledger.job_operations import CancelJob, Finish, Finished
-from budget.ledger.job_rows import StoredJob
-from budget.ledger.operations import Settle
+from budget.ledger.job_rows import LOST, StoredJob
+from budget.ledger.operations import NEVER_LEFT, Settle
 from budget.ledger.rows import StoredCall
 from budget.ledger.settling import conclude
 from budget.providers.answers import storable
-from budget.rule.dequeue import Queue, block, service_margin
+from budget.rule.dequeue import Queue, block, service_margin, take_back
 from budget.rule.terms import SECOND
 
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a job rests after a failed attempt, doubled each time."""
+LONGEST_PROVIDER_REST = 300.0
+"""Seconds that a class rests at most, however long its provider asked for: then one job sees."""
+LOST_SPREAD = 2.0
+"""A job whose attempt was lost rests longer by up to so many times, by its id."""
 MOST_DOUBLINGS = 10
 LONGEST_ERROR = 2000
 """Characters of an error that are kept."""
@@ -36,8 +41,7 @@ def finish(batch: Batch, operation: Finish) -> Finished:
         # By this attempt, as it told before; or the job was cancelled, or its lease is over.
         accepted = job.state != "cancelled" and not call.lapsed
         return Finished(id=job.id, state=job.state, accepted=accepted)
-    queue = batch.queue(job.workload_class)
-    queue.running = max(0, queue.running - 1)
+    queue = _no_longer_running(batch, job)
     _learn(batch, queue, job, operation, call)
     if operation.ending == "succeeded":
         _succeed(batch, job, operation)
@@ -55,12 +59,11 @@ def cancel(batch: Batch, operation: CancelJob) -> Finished:
         raise UnknownJob(f"There is no job {operation.id}.")
     if operation.forget_key and job.heard:
         raise JobEnded("Another caller heard of its place.")
-    queue = batch.queue(job.workload_class)
     if job.state == "queued":
-        queue.leave(1, job.tokens)
+        batch.queue(job.workload_class).leave(1, job.tokens, batch.now)
         batch.end(job, "cancelled", operation.reason)
     elif job.state == "running":
-        queue.running = max(0, queue.running - 1)
+        _no_longer_running(batch, job)
         dropped = "Cancelled while it ran: its result is dropped."
         batch.end(job, "cancelled", f"{dropped} {operation.reason}".strip())
     elif job.state != "cancelled":
@@ -76,8 +79,10 @@ def lapse_jobs(batch: Batch, calls: Iterable[StoredCall]) -> None:
         job = None if call.job_id is None else batch.jobs.get(call.job_id)
         if job is None or job.state != "running" or job.call_id != call.id:
             continue
-        queue = batch.queue(job.workload_class)
-        queue.running = max(0, queue.running - 1)
+        queue = _no_longer_running(batch, job)
+        if queue.failures and (job.started_at or 0) >= queue.failed_at:
+            # It was to see whether the provider is back: another one does now.
+            queue.reconsider(batch.now)
         error = f"Attempt {job.attempts} never reported back before its lease was over."
         if job.attempts >= _most_attempts(batch, job):
             batch.end(job, "failed", error)
@@ -85,16 +90,31 @@ def lapse_jobs(batch: Batch, calls: Iterable[StoredCall]) -> None:
             batch.end(job, "expired", error)
             batch.balances.minute.count_expired(job.workload_class, 1)
         else:
-            _requeue(batch, job, "lease_expired", error, None)
+            job.lost = True
+            rest = _longer_rest(job.attempts) * (1 + LOST_SPREAD * _part_of(job))
+            _requeue(batch, job, LOST, error, min(batch.now + int(rest * SECOND), job.deadline))
+
+
+def _no_longer_running(batch: Batch, job: StoredJob) -> Queue:
+    """The queue of a running job, which is told that an attempt is over."""
+    queue = batch.queue(job.workload_class)
+    queue.running = max(0, queue.running - 1)
+    if job.lost:
+        # Others that run alone may, now.
+        queue.alone_until = queue.ready_at = 0
+    return queue
 
 
 def _settle(batch: Batch, operation: Finish, call: StoredCall) -> None:
-    unsaid = operation.input_tokens is None or operation.output_tokens is None
+    used = operation.input_tokens, operation.output_tokens
+    if None in used:
+        never_left = operation.outcome in NEVER_LEFT
+        used = (0, 0) if never_left else (call.input_tokens, call.output_tokens)
     settlement = Settle(
         id=call.id,
         outcome=operation.outcome,
-        input_tokens=call.input_tokens if unsaid else operation.input_tokens or 0,
-        output_tokens=call.output_tokens if unsaid else operation.output_tokens or 0,
+        input_tokens=used[0] or 0,
+        output_tokens=used[1] or 0,
         cached_input_tokens=operation.cached_input_tokens,
         curbed=True,
     )
@@ -108,7 +128,7 @@ def _settle(batch: Batch, operation: Finish, call: StoredCall) -> None:
 def _learn(batch: Batch, queue: Queue, job: StoredJob, operation: Finish, call: StoredCall) -> None:
     """What an ending tells about those that wait."""
     for other in batch.queues.values():
-        if other.waits_for_end:
+        if other.waits_for_end and not other.failures:
             other.reconsider(batch.now)
     started_at = job.started_at or batch.now
     if call.of_batch or operation.ending == "sent_away":
@@ -134,7 +154,7 @@ def _fail(batch: Batch, job: StoredJob, operation: Finish) -> None:
     member = batch.member(job.workload_class)
     rest = operation.rest_seconds
     if rest is None:
-        rest = min(LONGEST_REST, FIRST_REST * 2 ** min(job.attempts - 1, MOST_DOUBLINGS))
+        rest = _longer_rest(job.attempts)
     ready_at = batch.now + int(rest * SECOND)
     margin = service_margin(member, batch.queue(job.workload_class)) if member else 0
     if operation.final or job.attempts >= _most_attempts(batch, job):
@@ -146,23 +166,25 @@ def _fail(batch: Batch, job: StoredJob, operation: Finish) -> None:
 
 
 def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall) -> None:
-    """The attempt doesn't count, and its class asks the provider less and less often."""
+    """The attempt doesn't count. A class that was refused asks the provider less and less often."""
     job.attempts = max(0, job.attempts - 1)
+    queue = batch.queue(job.workload_class)
+    take_back(queue, job.started_at or batch.now, batch.now)
     rest = operation.rest_seconds
-    if call.of_batch or rest == 0:
+    if call.of_batch or operation.outcome == "cancelled":
         # No longer than to its deadline, when it is to be dropped.
         ready_at = min(batch.now + int(rest * SECOND), job.deadline) if rest else None
         _requeue(batch, job, "sent_away", operation.error, ready_at)
         return
     _requeue(batch, job, "sent_away", operation.error, None)
-    queue = batch.queue(job.workload_class)
-    until = 0 if rest is None else batch.now + int(rest * SECOND)
+    until = 0
+    if rest is not None:
+        until = batch.now + int(min(rest, LONGEST_PROVIDER_REST) * SECOND)
     if (job.started_at or batch.now) < queue.failed_at:
         until = max(until, queue.blocked_until)
     else:
-        longer = min(LONGEST_REST, FIRST_REST * 2 ** min(queue.failures, MOST_DOUBLINGS))
-        until = until or batch.now + int(longer * SECOND)
         queue.failures += 1
+        until = until or batch.now + int(_longer_rest(queue.failures) * SECOND)
         queue.failed_at = batch.now
     block(queue, None, until)
 
@@ -170,7 +192,7 @@ def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall
 def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int | None) -> None:
     """Back into the queue, over its bound if need be; ready at once or after a rest."""
     queue = batch.queue(job.workload_class)
-    queue.enqueue(job.tokens, job.deadline, job.enqueued_at)
+    queue.enqueue(job.tokens, job.deadline, batch.now)
     queue.oldest = min(queue.oldest, job.enqueued_at)
     if ready_at is None:
         queue.ready_at = 0
@@ -179,6 +201,16 @@ def _requeue(batch: Batch, job: StoredJob, event: str, error: str, ready_at: int
     job.state, job.not_before, job.error = "queued", ready_at, error
     job.note(batch.now, event, error)
     batch.change(job)
+
+
+def _longer_rest(times: int) -> float:
+    """Seconds to rest after something went wrong so many times, 1 or more."""
+    return min(LONGEST_REST, FIRST_REST * 2 ** min(times - 1, MOST_DOUBLINGS))
+
+
+def _part_of(job: StoredJob) -> float:
+    """A number from 0 to 1, another one for each job."""
+    return crc32(job.id.bytes) % 1000 / 1000
 
 
 def _most_attempts(batch: Batch, job: StoredJob) -> int:

@@ -43,7 +43,10 @@ class QueueView(msgspec.Struct, kw_only=True):
     expected_wait_seconds: float | None
     """Until a job that comes now would be taken; None while nothing is taken."""
     taken_per_minute: float
-    """Jobs begun, as of late."""
+    """Jobs begun, as of late, without those that were sent away."""
+    waits_for: str | None
+    """Why none is taken right now: the reason why the rule refuses the first, or, in words, that
+    the provider sent attempts away; None while nothing blocks."""
 
 
 class Enqueued(msgspec.Struct, kw_only=True):
@@ -129,15 +132,15 @@ class Finish(msgspec.Struct, kw_only=True, eq=False):
     ending: Ending
     outcome: Outcome
     input_tokens: int | None = None
-    """What the call used; None for the estimate."""
+    """What the call used; None for the estimate, or nothing if it never left."""
     output_tokens: int | None = None
     cached_input_tokens: int = 0
     result: str | None = None
     """As JSON text."""
     error: str = ""
     rest_seconds: float | None = None
-    """How long the job rests before its next attempt, and after `sent_away` its class's whole
-    queue; None for longer and longer."""
+    """How long the job rests before its next attempt, and its class's whole queue if the provider
+    sent it away; None for longer and longer."""
     final: bool = False
     """After `failed`: another attempt would fail too."""
 

@@ -8,7 +8,7 @@ j.input_tokens, j.output_tokens, j.source, j.tags,
 {as_micros("j.enqueued_at")}, {as_micros("j.deadline")}, j.state, {as_micros("j.not_before")},
 j.attempts, j.call_id, j.taking_id, j.batch_id, {as_micros("j.started_at")},
 {as_micros("j.finished_at")}, j.error, octet_length(j.args), jsonb_array_length(j.trail),
-j.trail @> '[{{"event": "asked_again"}}]'
+j.trail @> '[{{"event": "asked_again"}}]', j.trail @> '[{{"event": "lease_expired"}}]'
 """
 
 JOBS_BY_ID = f"SELECT {JOB_COLUMNS} FROM budget_job j WHERE j.id = ANY (%s) AND j.pool_id = %s"
@@ -65,7 +65,8 @@ WHERE id IN (
 EXPIRE = f"""
 WITH gone AS (
     UPDATE budget_job j
-    SET state = 'expired', finished_at = {as_moment("%(now)s")}, error = %(error)s,
+    SET state = 'expired', finished_at = {as_moment("%(now)s")},
+        error = concat_ws(' Last: ', %(error)s::text, nullif(j.error, '')),
         trail = j.trail || %(steps)s::jsonb
     FROM (
         SELECT l.id
@@ -120,6 +121,9 @@ SELECT {JOB_COLUMNS} FROM budget_job j
 WHERE j.pool_id = %(pool)s AND j.workload_class = %(slug)s AND j.batchable = %(batchable)s
     AND j.state = 'queued' AND j.not_before IS NULL
     AND j.deadline > {as_moment("%(cutoff)s")} AND j.deadline < {as_moment("%(horizon)s")}
+    AND NOT coalesce(
+        j.attempts >= %(alone_from)s::int AND j.trail @> '[{{"event": "lease_expired"}}]', false
+    )
 """
 BY_DEADLINE = f"{_READY} ORDER BY j.deadline LIMIT %(most)s"
 NEWEST_FIRST = f"{_READY} ORDER BY j.enqueued_at DESC LIMIT %(most)s"

@@ -8,7 +8,9 @@ import msgspec
 from budget.ledger.clock import moment
 
 LONGEST_TRAIL = 40
-"""Steps of a trail from which on none but a job's end is added."""
+"""Steps of a trail from which on none but a job's end is added, and attempts that were lost."""
+LOST = "lease_expired"
+"""The step of an attempt that never reported back."""
 
 
 class Step(msgspec.Struct):
@@ -52,6 +54,8 @@ class StoredJob(msgspec.Struct):
     """Steps its trail has."""
     heard: bool = False
     """Whether its place was told more than once."""
+    lost: bool = False
+    """Whether an attempt never reported back."""
     result: str | None = None
     """Only as it is written."""
     steps: list[Step] = []
@@ -63,8 +67,8 @@ class StoredJob(msgspec.Struct):
         return self.input_tokens + self.output_tokens
 
     def note(self, at: int, event: str, detail: str = "") -> None:
-        """Add a step to the trail, unless it has many; the end of the job always."""
-        if self.length >= LONGEST_TRAIL and self.finished_at is None:
+        """Add a step to the trail, unless it has many; see `LONGEST_TRAIL`."""
+        if self.length >= LONGEST_TRAIL and self.finished_at is None and event != LOST:
             return
         self.steps.append(Step(moment(at).isoformat(), event, detail))
         self.length += 1

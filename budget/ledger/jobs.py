@@ -26,7 +26,7 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
         "pool": pool.slug,
         "workload_class": job.workload_class,
         "task": job.task,
-        "args": msgspec.Raw(job.args.encode()),
+        "args": msgspec.json.decode(job.args),
         "input_tokens": job.input_tokens,
         "output_tokens": job.output_tokens,
         "source": job.source,
@@ -39,7 +39,7 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
         "batch_id": job.batch_id,
         "started_at": job.started_at,
         "finished_at": job.finished_at,
-        "result": None if job.result is None else msgspec.Raw(job.result.encode()),
+        "result": None if job.result is None else msgspec.json.decode(job.result),
         "error": job.error or None,
         "trail": job.trail,
     }

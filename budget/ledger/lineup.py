@@ -21,6 +21,7 @@ MOST_WOKEN = 1_000
 FAR = 253_402_300_799_000_000
 """The end of the year 9999."""
 TOO_LATE = "Not run: less time was left to its deadline than it takes."
+"""What its last attempt came to is added, if it had one."""
 
 
 def ensure_counted(
@@ -42,6 +43,8 @@ def ensure_counted(
         queue = batch.queue(slug)
         queue.depth, queue.tokens, queue.running = depth, tokens, running
         queue.oldest, queue.first_deadline = oldest or 0, first_deadline or 0
+    for queue in batch.queues.values():
+        queue.keep_time(batch.now)
     balances.recount = False
     batch.changes.queues_changed = True
 
@@ -134,7 +137,7 @@ def _expire_and_turn(
     expired = 0
     for slug, jobs, tokens in late:
         expired += jobs
-        batch.queue(slug).leave(jobs, tokens)
+        batch.queue(slug).leave(jobs, tokens, batch.now)
         batch.balances.minute.count_expired(slug, jobs)
     more = expired >= MOST_EXPIRED
     for slug, oldest, part, first_deadline in waited:
@@ -155,6 +158,8 @@ def _heads(batch: Batch, member: ClassTerms, most: int) -> list[tuple[str, dict[
         "slug": member.slug,
         "cutoff": _cutoff(batch, member),
         "most": most,
+        # Attempts from which on a lost job runs alone, while another does.
+        "alone_from": member.max_attempts - 1 if batch.runs_alone(member.slug) else None,
     }
     horizon = batch.horizon(member)
     late = job_queries.BY_DEADLINE if horizon is not None else order

@@ -40,8 +40,7 @@ def refusal(
     over = _jobs_over(member, queue, tokens)
     if over <= 0:
         return None
-    rate = queue.taken.now(batch.now)
-    wait = int(over / rate * SECOND) if rate > SLOWEST_RATE else UNKNOWN_RETRY
+    wait = _until_room(batch, member, queue, over)
     return _shed(c, "queue_full", _spread(operation, min(max(SECOND, wait), LONGEST_RETRY)))
 
 
@@ -55,6 +54,7 @@ def refuse(
 ) -> Admission:
     """Record the refusal as a call that was shed, where people look for those."""
     request = operation.request
+    tokens = request.input_tokens + request.output_tokens
     row = DecidedCall(
         id=operation.id,
         workload_class=member.slug,
@@ -69,11 +69,10 @@ def refuse(
         reason=decision.reason or "",
         limit=decision.limit or "",
         retry_after_ms=decision.retry_after_ms,
-        detail=refused_place_in_words(batch.terms, decision, queue),
+        detail=refused_place_in_words(batch.terms, decision, queue, tokens),
         job_id=operation.id,
     )
     batch.changes.decided.append(row)
-    tokens = request.input_tokens + request.output_tokens
     batch.balances.minute.count_decision(member.slug, decision, tokens, charged=0)
     return Admission(
         id=row.id,
@@ -103,6 +102,15 @@ def _jobs_over(member: ClassTerms, queue: Queue, tokens: int) -> float:
         excess = queue.tokens + tokens - member.queue_tokens
         over = max(over, excess * queue.depth / queue.tokens)
     return over
+
+
+def _until_room(batch: Batch, member: ClassTerms, queue: Queue, over: float) -> int:
+    """How long until so many jobs have left, as far as anybody can say."""
+    if batch.terms.paused or member.paused:
+        return PAUSED_RETRY
+    pace = queue.pace.now(queue.clock(batch.now))
+    wait = int(over / pace * SECOND) if pace > SLOWEST_RATE else UNKNOWN_RETRY
+    return wait + int(queue.resting(batch.now) * SECOND)
 
 
 def _never_fits(batch: Batch, operation: Enqueue, c: int, deadline: int) -> str | None:

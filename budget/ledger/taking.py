@@ -8,7 +8,7 @@ from budget.ledger.ids import new_id
 from budget.ledger.job_operations import Collect, Take, Taken, TakenJob
 from budget.ledger.job_rows import StoredJob
 from budget.ledger.rows import DecidedCall, json_text
-from budget.ledger.wording import refusal_in_words
+from budget.ledger.wording import refusal_in_words, with_last
 from budget.providers import Tokens
 from budget.rule import dequeue
 from budget.rule.admission import offer_job
@@ -98,8 +98,8 @@ def _next(batch: Batch, operation: Take) -> StoredJob | None:
     if terms.paused:
         return None
     for waiting in batch.ready.values():
-        # This very batch may have cancelled or collected some.
-        while waiting and waiting[0].state != "queued":
+        # This very batch may have cancelled or collected some, or begun one that runs alone.
+        while waiting and (waiting[0].state != "queued" or _keeps_away(batch, waiting[0])):
             waiting.pop(0)
     open_classes = [
         c
@@ -114,6 +114,15 @@ def _next(batch: Batch, operation: Take) -> StoredJob | None:
     return None if c is None else batch.ready[terms.classes[c].slug][0]
 
 
+def _keeps_away(batch: Batch, job: StoredJob) -> bool:
+    return batch.runs_alone(job.workload_class) and _runs_alone(batch, job)
+
+
+def _runs_alone(batch: Batch, job: StoredJob) -> bool:
+    member = batch.member(job.workload_class)
+    return member is not None and dequeue.runs_alone(job.lost, job.attempts, member.max_attempts)
+
+
 def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
     """Start a job that the rule admits; else block its class, or end it if it never will be."""
     c = batch.terms.class_index[job.workload_class]
@@ -123,6 +132,8 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
     if decision.admitted:
         batch.ready[job.workload_class].pop(0)
         dequeue.take(batch.terms, batch.queues, c, job.tokens, batch.now)
+        if _runs_alone(batch, job):
+            queue.alone_until = batch.now + member.max_call_time
         started = _start(batch, operation.id, job, decision, member.max_call_time, of_batch=False)
         if queue.failures:
             # One at a time until the provider takes one again.
@@ -131,7 +142,7 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
     if decision.reason == "never_fits":
         _end_unrun(batch, job, "failed", refusal_in_words(batch.terms, decision))
     elif decision.retry_after_ms is None:
-        _end_unrun(batch, job, "expired", TOO_LATE)
+        _end_unrun(batch, job, "expired", with_last(TOO_LATE, job.error))
         batch.balances.minute.count_expired(job.workload_class, 1)
     else:
         wait = max(dequeue.SHORTEST_WAIT, decision.retry_after_ms * MILLISECOND)
@@ -144,7 +155,7 @@ def _try(batch: Batch, operation: Take, job: StoredJob) -> TakenJob | None:
 
 def _end_unrun(batch: Batch, job: StoredJob, state: str, error: str) -> None:
     batch.ready[job.workload_class].remove(job)
-    batch.queue(job.workload_class).leave(1, job.tokens)
+    batch.queue(job.workload_class).leave(1, job.tokens, batch.now)
     batch.end(job, state, error)
 
 

@@ -6,6 +6,7 @@ import msgspec
 from django.db import connections
 from django.db.backends.utils import CursorWrapper
 
+from budget import conf
 from budget.ledger import queries, store
 from budget.ledger.balances import Balances, fresh_balances, restore_balances
 from budget.ledger.errors import UnknownPool
@@ -13,13 +14,15 @@ from budget.ledger.job_operations import QueueView
 from budget.ledger.rounding import rounded
 from budget.ledger.rows import StoredCall
 from budget.ledger.terms import load_policy, load_revision
-from budget.rule.dequeue import Queue, expected_wait, state_of
+from budget.rule.dequeue import Queue, as_looked_at, expected_wait, is_adrift, state_of
 from budget.rule.floors import effective_floors
 from budget.rule.limits import Level
 from budget.rule.pool import release
 from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
+
+SENT_AWAY = "the provider sent attempts away"
 
 
 class View(NamedTuple):
@@ -82,17 +85,23 @@ def picture(view: View) -> dict[str, Any]:
 
 
 def queue_views(view: View) -> dict[str, QueueView]:
-    """The queue of each class that has one, at the moment of looking."""
+    """The queue of each class that has one, at the moment of looking.
+
+    Also of one that is interactive now, while jobs of before wait.
+    """
+    queues = view.balances.queues or {}
     return {
         member.slug: queue_view(view.terms, view.balances, member)
         for member in view.terms.classes
-        if member.tier != "interactive"
+        if member.tier != "interactive" or is_adrift(member, queues.get(member.slug) or Queue())
     }
 
 
 def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> QueueView:
     """One class's queue at the moment of the balances."""
-    queue, now = (balances.queues or {}).get(member.slug) or Queue(), balances.pool.at
+    now = balances.pool.at
+    queue = (balances.queues or {}).get(member.slug) or Queue()
+    queue = as_looked_at(member, queue, conf.newest_first_after(), now)
     return QueueView(
         paused=terms.paused or member.paused,
         draining=member.draining,
@@ -104,7 +113,14 @@ def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> Queu
         oldest_wait_seconds=max(0, now - queue.oldest) / SECOND if queue.oldest else None,
         expected_wait_seconds=expected_wait(queue, now),
         taken_per_minute=60 * queue.taken.now(now),
+        waits_for=_waits_for(queue, now),
     )
+
+
+def _waits_for(queue: Queue, now: int) -> str | None:
+    if not queue.depth or queue.blocked_until <= now:
+        return None
+    return SENT_AWAY if queue.failures else queue.blocked_by
 
 
 def _batch_limits(view: View) -> list[dict[str, Any]]:

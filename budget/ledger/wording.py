@@ -20,8 +20,13 @@ def refusal_in_words(terms: PoolTerms, decision: Decision) -> str:
     return words.strip()
 
 
-def refused_place_in_words(terms: PoolTerms, decision: Decision, queue: Queue) -> str:
-    """One or two sentences: why a job gets no place in its queue."""
+def with_last(error: str, last: str) -> str:
+    """Why a job ended, with what its last attempt came to, if it had one."""
+    return f"{error} Last: {last}" if last else error
+
+
+def refused_place_in_words(terms: PoolTerms, decision: Decision, queue: Queue, tokens: int) -> str:
+    """One or two sentences: why a job of so many tokens gets no place in its queue."""
     assert decision.workload_class is not None, "every job has a class"
     member = terms.classes[decision.workload_class]
     match decision.reason:
@@ -41,7 +46,10 @@ def refused_place_in_words(terms: PoolTerms, decision: Decision, queue: Queue) -
             took = queue.service.value
             why = f"Jobs of class {member.slug} take {took:.1f} s, longer than the deadline leaves."
         case "never_fits" if decision.limit is None:
-            why = f"The queue of {member.slug} takes at most {member.queue_tokens} tokens in all."
+            return (
+                f"The job's {tokens:,} tokens are more than the whole queue of {member.slug} "
+                f"takes: {member.queue_tokens:,}."
+            )
         case _:
             why = _why(terms, decision)
     return f"{why} {_when(decision)}".strip()

@@ -20,12 +20,13 @@ Moments and spans are microseconds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp
 
 import msgspec
+from msgspec import structs
 
 from budget.rule.decision import Reason
 from budget.rule.quantile import Quantile
+from budget.rule.rate import Rate
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms, Tier
 
 MOST_OVERTAKES = 20
@@ -36,36 +37,14 @@ MARGIN_OF_DEADLINE = 0.5
 """The learned service time counts for no more than this part of a class's deadline."""
 SHORTEST_WAIT = 20_000
 """How soon a refused class is asked again at the earliest, lest asking be all that is done."""
-RATE_SPAN = 60 * SECOND
-"""The span over which the rate of a queue is averaged."""
+NOTED_REST = 10 * SECOND
+"""A provider's rest longer than this is shown in a queue's state."""
 SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
 """Refusals that what others take makes last longer."""
+SLOWEST_PACE = 1e-6
+"""Jobs per second below which nothing is taken."""
 AMBER, RED = 0.5, 0.9
 """How full a queue is, as a part of its bounds, when a producer should slow down, and stop."""
-
-
-class Rate(msgspec.Struct, array_like=True):
-    """Events per second, forgotten exponentially over `RATE_SPAN`."""
-
-    value: float = 0.0
-    at: int = 0
-    since: int = 0
-    """Since when it counts: what was not yet to be seen is not taken for nothing."""
-
-    def count(self, now: int, events: int = 1) -> None:
-        """Count events at a moment not before the last."""
-        if now - self.at > RATE_SPAN:
-            self.value, self.since = 0.0, now
-        self.value = self._left(now) + events * SECOND / RATE_SPAN
-        self.at = now
-
-    def now(self, now: int) -> float:
-        """The rate at a moment."""
-        seen = max(now - self.since, SECOND)
-        return self._left(now) / (1 - exp(-seen / RATE_SPAN))
-
-    def _left(self, now: int) -> float:
-        return self.value * exp(-max(0, now - self.at) / RATE_SPAN)
 
 
 class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -85,6 +64,10 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Tokens taken per weight, for fairness among peers."""
     blocked_until: int = 0
     """When the job that is refused would fit, or the provider wants to be asked again."""
+    blocked_by: Reason | None = None
+    """Why the job is refused; None if it isn't the rule that does."""
+    alone_until: int = 0
+    """Until when at most a job runs that others of its kind stay away from; see `runs_alone`."""
     overtaken: int = 0
     """Jobs taken past the one that waits for capacity."""
     waits_for_capacity: bool = False
@@ -100,6 +83,12 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Seconds from taking to finishing a job, 95th percentile."""
     taken: Rate = msgspec.field(default_factory=Rate)
     """Jobs taken per second."""
+    pace: Rate = msgspec.field(default_factory=Rate)
+    """The same per second in which jobs waited: what could be taken, whatever was asked for."""
+    waited: int = 0
+    """How long jobs have waited, without the present time."""
+    waiting_since: int = 0
+    """Since when some wait, without a break; 0 if none does."""
 
     def enqueue(self, tokens: int, deadline: int, now: int) -> None:
         """One more job waits."""
@@ -108,8 +97,9 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.first_deadline = min(self.first_deadline or deadline, deadline)
         self.depth += 1
         self.tokens += tokens
+        self.keep_time(now)
 
-    def leave(self, jobs: int, tokens: int) -> None:
+    def leave(self, jobs: int, tokens: int, now: int) -> None:
         """Jobs wait no longer."""
         self.depth = max(0, self.depth - jobs)
         self.tokens = max(0, self.tokens - tokens) if self.depth else 0
@@ -117,16 +107,32 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.oldest = self.first_deadline = self.ready_at = 0
             self.newest_first = False
             self.unblock()
+        self.keep_time(now)
+
+    def keep_time(self, now: int) -> None:
+        """Let the clock run while jobs wait, and stand while none does."""
+        if self.depth and not self.waiting_since:
+            self.waiting_since = now
+        elif not self.depth and self.waiting_since:
+            self.waited, self.waiting_since = self.clock(now), 0
+
+    def clock(self, now: int) -> int:
+        """How long jobs have waited here so far, all in all."""
+        return self.waited + (max(0, now - self.waiting_since) if self.waiting_since else 0)
 
     def unblock(self) -> None:
         """Nobody of the class waits for its moment any more."""
         self.blocked_until = self.overtaken = 0
+        self.blocked_by = None
         self.waits_for_capacity = self.waits_for_end = False
 
     def reconsider(self, now: int) -> None:
         """Ask again: what its first job waits for may have come earlier than was foreseen."""
-        if not self.failures:
-            self.blocked_until = min(self.blocked_until, now)
+        self.blocked_until = min(self.blocked_until, now)
+
+    def resting(self, now: int) -> float:
+        """Seconds that its provider is left alone still, having sent attempts away."""
+        return max(0, self.blocked_until - now) / SECOND if self.failures else 0.0
 
 
 def service_margin(member: ClassTerms, queue: Queue) -> int:
@@ -198,13 +204,31 @@ def take(terms: PoolTerms, queues: Mapping[str, Queue], c: int, tokens: int, now
 def depart(queue: Queue, tokens: int, now: int) -> None:
     """Note that a job of a queue starts, on whichever allowance."""
     queue.taken.count(now)
-    queue.leave(1, tokens)
+    queue.pace.count(queue.clock(now))
+    queue.leave(1, tokens, now)
     queue.running += 1
+
+
+def take_back(queue: Queue, taken_at: int, now: int) -> None:
+    """Note that a job that was taken was sent away: that is no sign of how fast others go."""
+    queue.taken.take_back(now, taken_at)
+    clock = queue.clock(now)
+    queue.pace.take_back(clock, clock - max(0, now - taken_at))
+
+
+def runs_alone(lost: bool, attempts: int, most_attempts: int) -> bool:
+    """Whether a job may bring down who runs it, and has the last of its attempts before it.
+
+    `lost` if an attempt of it never reported back. Of such jobs one runs at a time per queue:
+    so the one that is to blame uses its attempts up without the last ones of its neighbours.
+    """
+    return lost and attempts >= most_attempts - 1
 
 
 def block(queue: Queue, reason: Reason | None, moment: int, limit: str | None = None) -> None:
     """Note that the first job of a class has to wait until a moment, because of a limit or not."""
     queue.blocked_until = moment
+    queue.blocked_by = reason
     queue.waits_for_capacity = reason in SHORT_OF_CAPACITY
     queue.waits_for_end = limit is not None and limit.endswith("/gauge")
 
@@ -232,16 +256,34 @@ def adrift(terms: PoolTerms, queues: Mapping[str, Queue]) -> list[str]:
         slug
         for slug, queue in queues.items()
         if queue.depth
-        and ((c := terms.class_index.get(slug)) is None or terms.classes[c].tier == "interactive")
+        and ((c := terms.class_index.get(slug)) is None or is_adrift(terms.classes[c], queue))
     ]
+
+
+def is_adrift(member: ClassTerms, queue: Queue) -> bool:
+    """Whether jobs wait for a class that is interactive now."""
+    return member.tier == "interactive" and queue.depth > 0
+
+
+def as_looked_at(member: ClassTerms, queue: Queue, after: float, now: int) -> Queue:
+    """The queue with the order that the next look will find, as far as it is known.
+
+    Only the oldest job is: of jobs with shorter deadlines the order may have been switched.
+    """
+    looked_at = structs.replace(queue)
+    waited = max(0, now - queue.oldest) / member.deadline if queue.oldest else 0.0
+    if waited > after:
+        turn(looked_at, waited, after)
+    return looked_at
 
 
 def expected_wait(queue: Queue, now: int) -> float | None:
     """Seconds until a job that comes now would be taken; None while nothing is taken."""
+    resting = queue.resting(now)
     if not queue.depth:
-        return 0.0
-    rate = queue.taken.now(now)
-    return queue.depth / rate if rate > 1e-6 else None
+        return resting
+    rate = queue.pace.now(queue.clock(now))
+    return resting + queue.depth / rate if rate > SLOWEST_PACE else None
 
 
 def wait_to_fear(queue: Queue, now: int) -> float:
@@ -253,7 +295,7 @@ def wait_to_fear(queue: Queue, now: int) -> float:
     expected = expected_wait(queue, now)
     oldest = max(0, now - queue.oldest) / SECOND if queue.oldest else 0.0
     if expected is None:
-        return oldest
+        return max(oldest, queue.resting(now))
     return expected if queue.newest_first else max(expected, oldest)
 
 
@@ -274,15 +316,18 @@ def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> st
     """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come too late.
 
     Red from 90 % of a bound, or when the wait to fear exceeds the class's deadline, or
-    while nothing is taken in or out because somebody paused or drains it. Amber from half
-    of a bound or of the deadline, and while the newest go first.
+    while nothing is taken in or out because somebody paused or drains it, or since its class
+    is interactive now. Amber from half of a bound or of the deadline, while the newest go
+    first, and after a provider wanted a rest of more than `NOTED_REST`, until it takes a job.
     """
-    if terms.paused or member.paused or member.draining:
+    if terms.paused or member.paused or member.draining or is_adrift(member, queue):
         return "red"
     wait = wait_to_fear(queue, now) * SECOND / member.deadline
     if fullness(member, queue) >= RED or wait >= 1:
         return "red"
     if fullness(member, queue) >= AMBER or wait >= AMBER or queue.newest_first:
+        return "amber"
+    if queue.failures and queue.blocked_until - queue.failed_at > NOTED_REST:
         return "amber"
     return "green"
 

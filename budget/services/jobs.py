@@ -76,21 +76,23 @@ def enqueue(
     return answer
 
 
-def job(job_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
+def job(job_id: UUID | str, caller: Caller = IN_PROCESS) -> dict[str, Any]:
     """A job's state, attempts, deadline, result, error, and what was decided about it.
 
-    Raises UnknownJob, also for another key's job.
+    Its arguments and its result are what their JSON says. Raises UnknownJob, also for another
+    key's job and for what is no id.
     """
-    return description(job_id, caller.key_prefix)
+    return description(_id(job_id), caller.key_prefix)
 
 
-def cancel_job(job_id: UUID, caller: Caller = IN_PROCESS, reason: str = "") -> dict[str, Any]:
+def cancel_job(job_id: UUID | str, caller: Caller = IN_PROCESS, reason: str = "") -> dict[str, Any]:
     """End a job that nobody wants any more, and describe it as `job` does.
 
     A queued one never starts. A running one is not tried again and its result is dropped;
     what its call uses is accounted. Cancelling once more changes nothing.
     Raises UnknownJob, JobEnded when it has ended otherwise, LedgerUnavailable.
     """
+    job_id = _id(job_id)
     unknown = UnknownJob(f"There is no job {job_id}.")
     ask_known(CancelJob(id=job_id, key_prefix=caller.key_prefix, reason=reason), unknown)
     return job(job_id, caller)
@@ -109,6 +111,13 @@ def cancel_jobs(job_ids: Iterable[UUID], reason: str = "") -> int:
             answer_of(submission, until)
             cancelled += 1
     return cancelled
+
+
+def _id(text: UUID | str) -> UUID:
+    try:
+        return text if isinstance(text, UUID) else UUID(text)
+    except ValueError:
+        raise UnknownJob(f"There is no job {text!r}: that is no job's id.") from None
 
 
 def _fill_in(request: JobRequest, args: dict[str, Any]) -> None:

@@ -9,7 +9,10 @@ from budget.services.asking import existing_pool
 
 
 def queues(pool: str) -> dict[str, QueueView]:
-    """The queue of each near-line and bulk class on a pool. Raises UnknownPool."""
+    """The queue of each near-line and bulk class on a pool. Raises UnknownPool.
+
+    Also of a class that was made interactive while jobs waited: nobody takes them any more.
+    """
     return queue_views(look(existing_pool(pool)))
 
 

@@ -53,6 +53,7 @@ def test_a_pool_shows_its_classes(caller: Caller) -> None:
         "oldest_wait_seconds",
         "expected_wait_seconds",
         "taken_per_minute",
+        "waits_for",
     }
 
 

@@ -26,7 +26,7 @@ def test_a_batch_runs_from_collecting_to_results(provider: Provider, kind: str) 
     assert (batch.state, batch.requests, batch.succeeded, batch.failed) == ("done", 5, 5, 0)
     assert list(provider.runs.values()) == [1] * 5
     for number, job_id in enumerate(ids):
-        assert f"did ok {number}".encode() in bytes(services.job(job_id)["result"])
+        assert f"did ok {number}" in str(services.job(job_id)["result"])
     used = Call.objects.values_list(
         "of_batch", "used_input_tokens", "used_output_tokens", "used_cached_input_tokens"
     )

@@ -79,6 +79,20 @@ def test_a_queue_full_of_tokens_refuses_what_it_has_no_room_for(pool: Pool) -> N
     check_accounts(pool)
 
 
+@pytest.mark.parametrize("paused", [Pool, WorkloadClass])
+def test_a_full_queue_that_is_paused_is_asked_again_as_what_is_paused(paused: Any) -> None:
+    change(queue_limit=1)
+    for _ in range(5):
+        enqueue()
+        take_one()
+    enqueue()
+    assert 1000 <= (refused().retry_after_ms or 0) <= 2000
+    paused.objects.update(paused=True)
+    admission = refused()
+    assert admission.reason == "queue_full"
+    assert 30_000 <= (admission.retry_after_ms or 0) <= 60_000
+
+
 def test_jobs_without_tokens_are_bounded_by_number_alone() -> None:
     change(queue_tokens=10)
     for _ in range(3):
@@ -92,7 +106,9 @@ def test_a_job_larger_than_the_whole_queue_never_fits() -> None:
     enqueue(tokens=400)
     admission = refused(tokens=501)
     assert (admission.reason, admission.retry_after_ms) == ("never_fits", None)
-    assert "at most 500 tokens in all" in admission.detail
+    assert admission.detail == (
+        "The job's 501 tokens are more than the whole queue of rescore takes: 500."
+    )
 
 
 def test_a_job_larger_than_the_pool_never_fits() -> None:

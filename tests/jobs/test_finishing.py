@@ -128,6 +128,49 @@ def test_a_provider_that_is_down_for_an_hour_costs_no_job_an_attempt(clock: Cloc
     assert (told["attempts"], told["trail"][-1]["event"]) == (1, "succeeded")
 
 
+def test_no_provider_shuts_a_class_for_longer_than_minutes_nor_unseen(clock: Clock) -> None:
+    enqueue(deadline_ms=299_000), enqueue("nightly"), enqueue("nightly")
+    finish(take_one("bulk"), **SENT_AWAY, rest_seconds=86_400)
+    queues = services.queues("claims")
+    assert (queues["nightly"].state, queues["rescore"].state) == ("amber", "green")
+    assert queues["nightly"].waits_for == "the provider sent attempts away"
+    assert queues["rescore"].waits_for is None
+    clock.forward(290)
+    assert take(1, "bulk").jobs == []
+    assert services.queues("claims")["nightly"].state == "amber"
+    clock.forward(11)
+    finish(take_one("bulk"))
+    queue = services.queues("claims")["nightly"]
+    assert (queue.state, queue.waits_for) == ("green", None)
+
+
+def test_an_edit_lets_a_class_be_asked_that_its_provider_wanted_to_rest() -> None:
+    enqueue(), enqueue()
+    finish(take_one(), **SENT_AWAY, rest_seconds=86_400)
+    for paused in (True, False):
+        assert take(2).jobs == []
+        WorkloadClass.objects.filter(slug="rescore").update(paused=paused)
+    assert len(take(2).jobs) == 1, "to see whether the provider is back"
+
+
+def test_a_wait_counts_its_providers_rest() -> None:
+    for _ in range(4):
+        enqueue()
+    finish(take_one())
+    finish(take_one(), **SENT_AWAY, rest_seconds=100)
+    wait = services.queues("claims")["rescore"].expected_wait_seconds
+    assert wait is not None
+    assert 100 < wait < 110
+
+
+def test_attempts_that_never_left_are_neither_billed_nor_counted() -> None:
+    enqueue(), enqueue()
+    finish(take_one(), **SENT_AWAY, rest_seconds=0)
+    call = Call.objects.get()
+    assert (call.used_input_tokens, call.used_output_tokens) == (0, 0)
+    assert services.queues("claims")["rescore"].taken_per_minute == pytest.approx(0, abs=0.01)
+
+
 def test_a_success_after_the_deadline_is_kept_but_expired(clock: Clock) -> None:
     enqueue(deadline_ms=10_000)
     job = take_one()
@@ -136,64 +179,6 @@ def test_a_success_after_the_deadline_is_kept_but_expired(clock: Clock) -> None:
     assert only_job().result == '"late"'
     assert "s after its deadline" in only_job().error
     assert Call.objects.get().used_input_tokens == 700
-
-
-def test_a_lease_that_is_over_gives_the_job_to_the_next(clock: Clock) -> None:
-    enqueue()
-    first = take_one()
-    clock.forward(121)
-    assert services.due(["near_line"])
-    assert take().due is not None, "it is given back first"
-    second = take_one()
-    assert (second.id, second.attempt, second.call_id != first.call_id) == (first.id, 2, True)
-    late = finish(first, result="1", input_tokens=600, output_tokens=0)
-    assert (late.accepted, late.state) == (False, "running")
-    settled = Call.objects.get(pk=first.call_id)
-    assert (settled.state, settled.used_input_tokens) == ("settled", 600)
-    assert finish(second, result="2").accepted
-    assert only_job().result == "2"
-    events = [step["event"] for step in only_job().trail]
-    assert events == ["started", "lease_expired", "started", "succeeded"]
-
-
-def test_a_late_ending_of_a_job_that_waits_again_is_not_its_own(clock: Clock) -> None:
-    enqueue()
-    job = take_one()
-    clock.forward(121)
-    assert finish(job).accepted is False
-    assert only_job().state == "queued"
-
-
-def test_a_lease_that_is_over_ends_a_job_that_had_its_attempts(clock: Clock) -> None:
-    WorkloadClass.objects.filter(slug="rescore").update(max_attempts=1)
-    enqueue()
-    job = take_one()
-    clock.forward(121)
-    assert take().jobs == []
-    assert (only_job().state, only_job().attempts) == ("failed", 1)
-    assert "never reported back" in only_job().error
-    assert finish(job).accepted is False
-    assert only_job().state == "failed"
-
-
-def test_a_lease_that_is_over_after_the_deadline_expires_the_job(clock: Clock) -> None:
-    enqueue(deadline_ms=60_000)
-    take_one()
-    clock.forward(121)
-    take()
-    assert only_job().state == "expired"
-
-
-def test_a_plain_admission_ends_leases_of_jobs_too(clock: Clock) -> None:
-    enqueue()
-    take_one()
-    clock.forward(121)
-    services.admit(
-        services.AdmissionRequest(
-            pool="claims", workload_class="adjuster", input_tokens=1, output_tokens=0
-        )
-    )
-    assert only_job().state == "queued"
 
 
 def test_a_running_job_that_is_cancelled_is_billed_for_what_it_used() -> None:
@@ -244,7 +229,7 @@ def test_a_job_sent_back_over_the_bound_is_kept() -> None:
     enqueue()
     job = take_one()
     enqueue()
-    assert finish(job, **SENT_AWAY, rest_seconds=0).state == "queued"
+    assert finish(job, **{**SENT_AWAY, "outcome": "cancelled"}).state == "queued"
     assert services.queues("claims")["rescore"].depth == 2
     assert len(take(2).jobs) == 2
 

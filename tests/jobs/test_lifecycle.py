@@ -27,10 +27,10 @@ def test_a_job_is_enqueued_taken_and_succeeds() -> None:
 
     assert finish(job, result='{"score":1}', input_tokens=900, output_tokens=5).state == "succeeded"
     told = services.job(place.id)
-    assert (told["state"], told["attempts"], bytes(told["result"])) == (
+    assert (told["state"], told["attempts"], told["result"]) == (
         "succeeded",
         1,
-        b'{"score":1}',
+        {"score": 1},
     )
     call = Call.objects.get(job_id=place.id)
     assert (call.state, call.used_input_tokens, call.used_output_tokens) == ("settled", 900, 5)

@@ -69,6 +69,7 @@ def params(statement: str) -> Any:
         "slug": "rescore",
         "batchable": False,
         "cutoff": now,
+        "alone_from": 2,
         "horizon": now + 3_600_000_000,
         "window": 3_600_000_000,
         "model": "small",

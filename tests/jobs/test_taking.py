@@ -140,6 +140,28 @@ def test_a_job_that_would_be_admitted_too_late_is_dropped_at_once(pool: Pool) ->
     check_accounts(pool)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "too_late"),
+    [
+        (1000, "Not run: less time was left to its deadline than it takes."),
+        (60_000, "Not run: it could not be admitted in time to be done by its deadline."),
+    ],
+)
+def test_a_job_that_is_dropped_says_what_its_last_attempt_came_to(
+    pool: Pool, clock: Clock, tokens: int, too_late: str
+) -> None:
+    place = enqueue(tokens=tokens, deadline_ms=20_000)
+    finish(take_one(), ending="sent_away", outcome="rate_limited", error="No key.", rest_seconds=19)
+    clock.forward(19.2 if tokens > 1000 else 20)
+    if tokens > 1000:
+        spend(50_000)
+    assert take().jobs == []
+    told = services.job(place.id)
+    assert (told["state"], told["error"]) == ("expired", f"{too_late} Last: No key.")
+    assert told["trail"][-1]["event"] == "expired"
+    check_accounts(pool)
+
+
 def test_a_job_that_no_longer_fits_fails_in_words(pool: Pool) -> None:
     place = enqueue(tokens=50_000)
     Limit.objects.update(amount=100_000)

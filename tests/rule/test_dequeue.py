@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budget.rule import dequeue
-from budget.rule.dequeue import GRACE, MOST_OVERTAKES, Queue, Rate, turn
+from budget.rule.dequeue import GRACE, MOST_OVERTAKES, Queue, turn
+from budget.rule.rate import Rate
 from budget.rule.terms import SECOND, PoolTerms
 from tests.rule.pools import START, limit, pool, workload
 from tests.rule.queue_model import chosen, next_slug, to_be_dropped
@@ -20,6 +21,7 @@ MEMBERS = (
     ("nightly", "bulk", 28_800),
     ("archive", "bulk", 86_400),
 )
+HOUR = 3600 * SECOND
 TIER_SETS = ({"near_line"}, {"bulk"}, {"near_line", "bulk"})
 MOMENTS = st.sampled_from([0, START - GRACE - 1, START - GRACE, START - 1, START, START + 1]) | (
     st.integers(START - 2 * GRACE, START + 2 * GRACE)
@@ -107,7 +109,7 @@ def test_a_class_that_worked_alone_has_nothing_to_pay_off() -> None:
     terms, queues = two_peers()
     for _ in range(100):
         serve(terms, queues, "archive")
-    queues["archive"].leave(queues["archive"].depth, queues["archive"].tokens)
+    queues["archive"].leave(queues["archive"].depth, queues["archive"].tokens, START)
     enqueue(terms, queues, "nightly", 100)
     enqueue(terms, queues, "archive", 100)
     turns = [serve(terms, queues) for _ in range(20)]
@@ -214,7 +216,7 @@ def test_the_order_turns_with_hysteresis(parts: list[float], after: float) -> No
 
 def test_an_empty_queue_is_not_deep() -> None:
     queue = Queue(depth=1, tokens=5, newest_first=True)
-    queue.leave(1, 5)
+    queue.leave(1, 5, START)
     assert not queue.newest_first
 
 
@@ -223,25 +225,8 @@ def test_jobs_of_classes_that_are_gone_are_due_to_be_dropped() -> None:
     queues = {"gone": Queue(depth=1, ready_at=START + SECOND), "adjuster": Queue(depth=1)}
     assert dequeue.adrift(terms, queues) == ["gone", "adjuster"]
     assert dequeue.due(terms, queues, ["bulk"], START) == START
-    queues["adjuster"].leave(1, 0)
+    queues["adjuster"].leave(1, 0, START)
     assert dequeue.due(terms, queues, ["bulk"], START) == START + SECOND
-
-
-@pytest.mark.parametrize("seconds", [1, 5, 30, 300])
-def test_a_rate_is_right_from_the_start(seconds: int) -> None:
-    rate = Rate()
-    for n in range(seconds * 10):
-        rate.count(START + n * SECOND // 10)
-    assert rate.now(START + seconds * SECOND) == pytest.approx(10, rel=0.1)
-
-
-def test_a_rate_after_a_pause_is_of_what_came_after_it() -> None:
-    rate = Rate()
-    rate.count(START, 600)
-    later = START + 3600 * SECOND
-    for n in range(100):
-        rate.count(later + n * SECOND // 10)
-    assert rate.now(later + 10 * SECOND) == pytest.approx(10, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -256,14 +241,18 @@ def test_a_rate_after_a_pause_is_of_what_came_after_it() -> None:
         ({}, Queue(depth=1, newest_first=True), "amber"),
         ({"paused": True}, Queue(), "red"),
         ({"draining": True}, Queue(), "red"),
-        ({}, Queue(depth=149, taken=Rate(1.0, START, 0)), "green"),
-        ({}, Queue(depth=151, taken=Rate(1.0, START, 0)), "amber"),
-        ({}, Queue(depth=301, taken=Rate(1.0, START, 0)), "red"),
+        ({}, Queue(depth=149, waited=HOUR, pace=Rate(1.0, HOUR)), "green"),
+        ({}, Queue(depth=151, waited=HOUR, pace=Rate(1.0, HOUR)), "amber"),
+        ({}, Queue(depth=301, waited=HOUR, pace=Rate(1.0, HOUR)), "red"),
         # Nobody takes any, or hardly any: how long the oldest has waited tells.
         ({}, Queue(depth=1, oldest=START - 149 * SECOND), "green"),
         ({}, Queue(depth=1, oldest=START - 150 * SECOND), "amber"),
         ({}, Queue(depth=1, oldest=START - 300 * SECOND), "red"),
-        ({}, Queue(depth=1, oldest=START - 290 * SECOND, taken=Rate(1.0, START, 0)), "amber"),
+        (
+            {},
+            Queue(depth=1, oldest=START - 290 * SECOND, waited=HOUR, pace=Rate(1.0, HOUR)),
+            "amber",
+        ),
         ({}, Queue(depth=9, oldest=START - 999 * SECOND, newest_first=True), "red"),
         (
             {},
@@ -271,7 +260,8 @@ def test_a_rate_after_a_pause_is_of_what_came_after_it() -> None:
                 depth=9,
                 oldest=START - 999 * SECOND,
                 newest_first=True,
-                taken=Rate(1.0, START, 0),
+                waited=HOUR,
+                pace=Rate(1.0, HOUR),
             ),
             "amber",
         ),
@@ -280,6 +270,81 @@ def test_a_rate_after_a_pause_is_of_what_came_after_it() -> None:
 def test_a_queue_says_when_to_slow_down(fields: Any, queue: Queue, state: str) -> None:
     member = workload("rescore", **fields)
     assert dequeue.state_of(pool([limit()], member), member, queue, START) == state
+
+
+@pytest.mark.parametrize("every", [1, 60, 1800])
+def test_a_job_that_comes_after_a_quiet_time_is_not_expected_to_wait(every: int) -> None:
+    """However seldom jobs come: free workers take each at once, and nothing fades meanwhile."""
+    terms = pool([limit()], workload("rescore"))
+    queue, now = Queue(), START
+    for _ in range(20):
+        queue.enqueue(1, now + HOUR, now)
+        dequeue.take(terms, {"rescore": queue}, 0, 1, now + SECOND // 50)
+        now += every * SECOND
+    now += HOUR
+    queue.enqueue(1, now + HOUR, now)
+    assert dequeue.expected_wait(queue, now) == pytest.approx(0, abs=1)
+    assert dequeue.state_of(terms, terms.classes[0], queue, now) == "green"
+
+
+def test_a_backlog_is_expected_to_wait_as_long_as_it_does() -> None:
+    """Two are taken per second; the pauses between three backlogs count for nothing."""
+    terms = pool([limit()], workload("rescore"))
+    queue, now = Queue(), START
+    for _ in range(3):
+        for _ in range(100):
+            queue.enqueue(1, now + HOUR, now)
+        while queue.depth:
+            if 20 < queue.depth < 60:
+                wait = dequeue.expected_wait(queue, now)
+                assert wait == pytest.approx(queue.depth / 2, rel=0.1)
+            now += SECOND // 2
+            dequeue.take(terms, {"rescore": queue}, 0, 1, now)
+        now += HOUR
+
+
+def test_what_was_sent_away_does_not_count_as_taken() -> None:
+    terms = pool([limit()], workload("rescore"))
+    queue, now = Queue(depth=1000), START
+    queue.keep_time(now)
+    for _ in range(100):
+        now += SECOND
+        dequeue.take(terms, {"rescore": queue}, 0, 1, now)
+        dequeue.take_back(queue, now, now + SECOND // 2)
+    assert queue.taken.now(now) < 0.02
+    assert queue.pace.now(queue.clock(now)) < 0.02
+
+
+@pytest.mark.parametrize(("rest", "state"), [(10, "green"), (11, "amber")])
+def test_a_providers_rest_is_counted_and_shown(rest: int, state: str) -> None:
+    queue = Queue(depth=30, waited=HOUR, pace=Rate(1.0, HOUR), failures=1, failed_at=START)
+    dequeue.block(queue, None, START + rest * SECOND)
+    assert dequeue.expected_wait(queue, START) == pytest.approx(rest + 30)
+    member = workload("rescore")
+    terms = pool([limit()], member)
+    assert dequeue.state_of(terms, member, queue, START) == state
+    assert dequeue.state_of(terms, member, queue, START + rest * SECOND) == state, (
+        "until it is over"
+    )
+
+
+def test_a_rest_longer_than_a_deadline_is_feared_though_nothing_was_ever_taken() -> None:
+    queue = Queue(depth=1, oldest=START, failures=1, failed_at=START)
+    dequeue.block(queue, None, START + 300 * SECOND)
+    member = workload("rescore")
+    assert dequeue.state_of(pool([limit()], member), member, queue, START) == "red"
+
+
+@pytest.mark.parametrize(("seconds", "newest_first"), [(149, False), (151, True)])
+def test_the_order_is_shown_as_the_next_look_will_find_it(seconds: int, newest_first: bool) -> None:
+    queue = Queue(depth=1, oldest=START - seconds * SECOND)
+    shown = dequeue.as_looked_at(workload("rescore"), queue, 0.5, START)
+    assert (shown.newest_first, queue.newest_first) == (newest_first, False)
+
+
+def test_an_order_switched_for_a_shorter_deadline_is_shown() -> None:
+    queue = Queue(depth=1, oldest=START - SECOND, newest_first=True)
+    assert dequeue.as_looked_at(workload("rescore"), queue, 0.5, START).newest_first
 
 
 def two_peers() -> tuple[PoolTerms, dict[str, Queue]]:

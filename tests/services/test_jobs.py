@@ -25,12 +25,12 @@ def test_a_job_is_told_in_full() -> None:
     place = enqueue(args={"claim": 7}, source="cron", tags={"run": "1"}, caller=OURS)
     told = services.job(place.id)
     assert (told["id"], told["state"], told["pool"]) == (place.id, "queued", "claims")
-    assert (told["task"], bytes(told["args"]), told["source"]) == (ECHO, b'{"claim":7}', "cron")
+    assert (told["task"], told["args"], told["source"]) == (ECHO, {"claim": 7}, "cron")
     assert (told["attempts"], told["result"], told["error"], told["trail"]) == (0, None, None, [])
     assert told["deadline"] == place.deadline
     finish(take_one(), result='{"score":1}')
     told = services.job(place.id)
-    assert (told["state"], bytes(told["result"])) == ("succeeded", b'{"score":1}')
+    assert (told["state"], told["result"]) == ("succeeded", {"score": 1})
     assert [step["event"] for step in told["trail"]] == ["started", "succeeded"]
 
 
@@ -42,6 +42,19 @@ def test_a_job_is_its_callers_own() -> None:
     with pytest.raises(services.UnknownJob):
         services.cancel_job(place.id, caller=THEIRS)
     assert services.cancel_job(place.id, caller=OURS)["state"] == "cancelled"
+
+
+def test_a_job_is_found_by_its_id_as_text() -> None:
+    place = enqueue()
+    assert services.job(str(place.id))["id"] == place.id
+    assert services.cancel_job(str(place.id))["state"] == "cancelled"
+
+
+@pytest.mark.parametrize("text", ["", "7", "no such job", "\0"])
+def test_what_is_no_id_is_no_job(text: str) -> None:
+    for verb in (services.job, services.cancel_job):
+        with pytest.raises(services.UnknownJob, match="no job"):
+            verb(text)
 
 
 def test_jobs_of_no_pool_are_unknown() -> None:

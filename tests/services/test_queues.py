@@ -11,7 +11,7 @@ from budget import services
 from budget.models import Pool, WorkloadClass
 from budget.services import UnknownClass, UnknownPool
 from tests.jobs.clock import Clock, clock
-from tests.jobs.queueing import enqueue, take
+from tests.jobs.queueing import enqueue, finish, take, take_one
 from tests.ledger.pools import make_pool
 
 __all__ = ["clock"]
@@ -51,7 +51,8 @@ def test_a_queue_counts_what_waits_and_what_runs() -> None:
     queue = services.queues("claims")["rescore"]
     assert (queue.depth, queue.tokens, queue.running) == (2, 2000, 1)
     assert queue.taken_per_minute > 0
-    assert queue.expected_wait_seconds == pytest.approx(60 * 2 / queue.taken_per_minute)
+    assert queue.expected_wait_seconds == pytest.approx(2, rel=0.3)
+    assert queue.waits_for is None
     assert services.queues("claims")["nightly"].depth == 0
 
 
@@ -86,6 +87,41 @@ def test_a_queue_from_which_or_into_which_nothing_goes_is_red(field: str) -> Non
     queues = services.queues("claims")
     assert getattr(queues["rescore"], field) is True
     assert (queues["rescore"].state, queues["nightly"].state) == ("red", "green")
+
+
+def test_the_order_is_told_though_nobody_takes(clock: Clock) -> None:
+    enqueue()
+    clock.forward(149)
+    assert services.queues("claims")["rescore"].order == "earliest_deadline"
+    clock.forward(2)
+    assert services.queues("claims")["rescore"].order == "newest_first"
+    assert enqueue().position == 1
+
+
+def test_the_first_job_after_a_quiet_time_is_not_expected_to_wait(clock: Clock) -> None:
+    for _ in range(3):
+        enqueue()
+        finish(take_one())
+        clock.forward(1900)
+    queue = enqueue().queue
+    assert (queue.state, queue.depth) == ("green", 1)
+    assert queue.expected_wait_seconds == pytest.approx(0, abs=1)
+
+
+def test_a_queue_tells_why_nothing_is_taken() -> None:
+    enqueue(tokens=60_000), enqueue(tokens=60_000)
+    assert len(take(2).jobs) == 1
+    assert services.queues("claims")["rescore"].waits_for == "pool_exhausted"
+    assert services.queues("claims")["nightly"].waits_for is None
+
+
+def test_jobs_of_a_class_that_is_interactive_now_are_still_seen() -> None:
+    place = enqueue()
+    WorkloadClass.objects.filter(slug="rescore").update(tier="interactive")
+    queue = services.queues("claims")["rescore"]
+    assert (queue.depth, queue.state) == (1, "red")
+    services.cancel_job(place.id)
+    assert list(services.queues("claims")) == ["nightly"]
 
 
 def test_a_paused_pool_is_red_for_all() -> None:
