@@ -15,6 +15,8 @@ in time instead of all of them late.
   Others may go on, but only `MOST_OVERTAKES` of them: then no job of its own or a looser tier
   is taken before it, or small ones would keep a large one out for ever. Of two such in a tier
   the stricter goes first. Only what is short of the pool's capacity is waited for.
+- Of the jobs of a class that lost an attempt with whoever ran it, and have only one left, one
+  runs at a time: see `runs_alone`.
 
 Moments and spans are microseconds.
 """

@@ -8,7 +8,9 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from budget.jobs.batches import waiting
 from budget.ledger import job_queries
 from budget.ledger.connection import connect
 from budget.models import Job
@@ -45,8 +47,10 @@ ALLOWED = {
     "NEXT_READY": {"job_by_deadline", "job_resting"},
     "COLLECTABLE": {"job_by_deadline"},
     "FORGET_JOB_KEYS": {"job_pkey"},
+    "WAITING": {"job_by_deadline"},
 }
 """By statement: the indexes that are meant for it."""
+STATEMENTS = {**vars(job_queries), **vars(waiting)}
 
 
 def params(statement: str) -> Any:
@@ -57,6 +61,7 @@ def params(statement: str) -> Any:
         "JOBS_BY_KEY": (KEYS, 1),
         "JOBS_BY_TAKING": (IDS, 1),
         "FORGET_JOB_KEYS": (IDS,),
+        "WAITING": {"pool": 1, "classes": [*ORDINARY], "latest": timezone.now(), "most": 10},
     }
     return own.get(statement) or {
         "pool": 1,
@@ -94,7 +99,7 @@ def test_no_statement_wades_through_jobs(analyzed: bool) -> None:
             cursor.execute("ANALYZE budget_job")
     with connect() as ledger:
         for name, allowed in ALLOWED.items():
-            rows = ledger.execute(f"EXPLAIN {getattr(job_queries, name)}", params(name)).fetchall()
+            rows = ledger.execute(f"EXPLAIN {STATEMENTS[name]}", params(name)).fetchall()
             plan = "\n".join(line for (line,) in rows)
             used = set(re.findall(r"using budget_(\w+)|on budget_(\w+_pkey)", plan))
             assert {one or other for one, other in used} <= allowed, f"{name}\n{plan}"
