@@ -19,7 +19,7 @@ from budget.rule.terms import SECOND
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a job rests after a failed attempt, doubled each time."""
 LONGEST_PROVIDER_REST = 300.0
-"""Seconds that a class rests at most, however long its provider asked for: then one job sees."""
+"""Seconds that a class rests at most, however long its provider asked for: then one job tries."""
 LOST_SPREAD = 2.0
 """A job whose attempt was lost rests longer by up to so many times, by its id."""
 MOST_DOUBLINGS = 10

@@ -40,7 +40,7 @@ MARGIN_OF_DEADLINE = 0.5
 SHORTEST_WAIT = 20_000
 """How soon a refused class is asked again at the earliest, lest asking be all that is done."""
 NOTED_REST = 10 * SECOND
-"""A provider's rest longer than this is shown in a queue's state."""
+"""From when on a provider's rest is shown in a queue's state."""
 SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
 """Refusals that what others take makes last longer."""
 SLOWEST_PACE = 1e-6
@@ -320,7 +320,8 @@ def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> st
     Red from 90 % of a bound, or when the wait to fear exceeds the class's deadline, or
     while nothing is taken in or out because somebody paused or drains it, or since its class
     is interactive now. Amber from half of a bound or of the deadline, while the newest go
-    first, and after a provider wanted a rest of more than `NOTED_REST`, until it takes a job.
+    first, and once a provider that sent attempts away is left alone for more than `NOTED_REST`,
+    but for one that tries, until it takes one.
     """
     if terms.paused or member.paused or member.draining or is_adrift(member, queue):
         return "red"
