@@ -28,6 +28,11 @@ class QueueStanding(NamedTuple):
         return words.oldest_wait(self.view.oldest_wait_seconds)
 
     @property
+    def waits_for(self) -> str:
+        """Why nothing is taken right now; empty when nothing is in the way."""
+        return words.waits_for(self.view)
+
+    @property
     def expected_wait(self) -> str:
         """In words."""
         return words.expected_wait(self.view.expected_wait_seconds)

@@ -1,5 +1,7 @@
 """Queues in words."""
 
+from budget.services import QueueView
+
 ORDERS = {"earliest_deadline": "earliest deadline first", "newest_first": "newest first"}
 NOBODY_WAITS, NONE_TAKEN = "nobody waits", "none is taken"
 
@@ -23,6 +25,11 @@ def oldest_wait(seconds: float | None) -> str:
 def expected_wait(seconds: float | None) -> str:
     """How long a job that comes now would wait."""
     return NONE_TAKEN if seconds is None else span(seconds)
+
+
+def waits_for(view: QueueView) -> str:
+    """Why nothing is taken right now: `pool exhausted`; empty when nothing is in the way."""
+    return (view.waits_for or "").replace("_", " ")
 
 
 def bounds(jobs: int | None, tokens: int | None) -> str:

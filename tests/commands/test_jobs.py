@@ -12,7 +12,7 @@ from budget.models import Job, Pool, WorkloadClass
 from budget.policy import rows
 from budget.policy.audit import account
 from tests.commands.conftest import Run
-from tests.jobs.queueing import enqueue, finish, take_one
+from tests.jobs.queueing import enqueue, finish, take, take_one
 from tests.ledger.pools import make_classes, make_pool
 
 pytestmark = pytest.mark.usefixtures("committed", "pool")
@@ -59,6 +59,15 @@ def test_without_a_verb_there_is_a_line_for_each_queue(run: Run) -> None:
 def test_a_switched_off_queue_says_by_what(run: Run) -> None:
     WorkloadClass.objects.update(paused=True, draining=True)
     assert "red, paused, draining" in run("jobs")[1]
+
+
+def test_a_queue_whose_next_job_is_refused_says_why(run: Run) -> None:
+    enqueue(tokens=50_000)
+    enqueue(tokens=50_000)
+    take_one()
+    assert take().jobs == []
+    (line,) = [line for line in run("jobs") if "rescore" in line]
+    assert "pool exhausted" in line
 
 
 def test_json_holds_what_the_services_tell(run: Run) -> None:

@@ -143,7 +143,7 @@ def _row(pool: str, workload_class: str, view: QueueView) -> list[str]:
     return [
         pool,
         workload_class,
-        ", ".join([view.state, *switched]),
+        ", ".join(filter(None, [view.state, *switched, words.waits_for(view)])),
         words.ORDERS[view.order],
         f"{view.depth:,}",
         f"{view.tokens:,}",
