@@ -10,6 +10,7 @@ from django.conf import settings
 from django.dispatch import receiver
 from django_q.signals import post_execute_in_worker
 
+from budget.jobs import cluster
 from budget.tasks import Attempt, TryAgain, task
 
 
@@ -74,6 +75,9 @@ def sent_away(attempt: Attempt, record: str) -> None:
     """Meet a provider that is busy."""
     _note(attempt, record)
     raise TryAgain("busy")
+
+
+cluster.PATIENCE = getattr(settings, "CLUSTER_PATIENCE", cluster.PATIENCE)
 
 
 @receiver(post_execute_in_worker)
