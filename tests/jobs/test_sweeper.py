@@ -16,7 +16,7 @@ from budget import tasks
 from budget.jobs import sweeper
 from budget.jobs.batch_tender import BatchTender
 from budget.jobs.batches import hold, runner
-from budget.jobs.crew import crew
+from budget.jobs.crew import Crew
 from budget.jobs.sweeper import Sweeper
 from budget.tasks import Task
 from tests.jobs.bulk import ask, make_bulk_pool, states
@@ -138,13 +138,15 @@ def test_a_worker_that_only_waits_for_an_attempt_that_hangs_is_ended(
 ) -> None:
     monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(Sweeper, "sweep", lambda self: None)
+    own = Crew(2)
+    monkeypatch.setattr(sweeper, "crew", lambda: own)
     tasks.register(Task("tests.hang", lambda attempt: time.sleep(60)))
     enqueue(task="tests.hang")
     (job,) = take().jobs
     hopeless = structs.replace(job, lease_expires=datetime.now(UTC) - timedelta(seconds=61))
 
     def work() -> None:
-        crew().start(hopeless)
+        own.start(hopeless)
         threading.Thread(target=Sweeper(["near_line"]).run, daemon=True).start()
 
     worker = multiprocessing.get_context("fork").Process(target=work)
