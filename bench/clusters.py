@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from decimal import Decimal
 from statistics import median
 from typing import NamedTuple
 
@@ -121,7 +122,7 @@ def _allow_little() -> None:
         pool=pool,
         unit="requests",
         algorithm="token_bucket",
-        defaults={"amount": 60 * CAPACITY, "burst_percent": 100 / 60},
+        defaults={"amount": 60 * CAPACITY, "burst_percent": Decimal("1.67")},
     )
 
 

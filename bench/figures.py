@@ -56,7 +56,7 @@ FIGURES = {
     "overload_late_jobs": Meaning("jobs begun past their deadline at 3 × capacity", most=0),
     "overload_in_time": Meaning("part of capacity spent on results in time", least=0.9),
     "overload_wait_s": Meaning("median wait of jobs served, in seconds"),
-    "overload_wait_over_fifo": Meaning("the same : oldest first", most=1 / 3),
+    "overload_wait_over_fifo": Meaning("the same : oldest first", most=0.33),
 }
 
 

@@ -8,5 +8,5 @@ from claims_demo.settings import LOGGING as PROJECT_LOGGING
 
 INSTALLED_APPS = [*PROJECT_APPS, "bench"]
 ROOT_URLCONF = "bench.urls"
-LOGGING = PROJECT_LOGGING | {"loggers": {"httpx2": {"level": "WARNING"}}}
+LOGGING = PROJECT_LOGGING
 BUDGET_NEWEST_FIRST_AFTER = float(os.environ.get("NEWEST_FIRST_AFTER", "0.5"))
