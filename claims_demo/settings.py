@@ -150,7 +150,7 @@ PGHISTORY_APPEND_ONLY = True
 PGHISTORY_CONTEXT_FIELD = pghistory.ContextJSONField()
 
 # The API's own document names no enums apart; the check of the deploy settings makes one, too.
-SPECTACULAR_SETTINGS = {"POSTPROCESSING_HOOKS": []}
+SPECTACULAR_SETTINGS: dict[str, list[str]] = {"POSTPROCESSING_HOOKS": []}
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_AUTHENTICATION_CLASSES": [],
