@@ -11,12 +11,10 @@ from budget.ledger.wording import refused_place_in_words
 from budget.providers import Tokens
 from budget.rule.admission import PAUSED_RETRY
 from budget.rule.decision import Decision, Reason
-from budget.rule.dequeue import Queue, service_margin
+from budget.rule.dequeue import SLOWEST_PACE, Queue, service_margin
 from budget.rule.idle import largest_calls
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
-SLOWEST_RATE = 1e-3
-"""Jobs per second below which nothing is taken, as far as anybody can say."""
 UNKNOWN_RETRY = 5 * SECOND
 """When to ask again for a place in a full queue from which nothing is taken."""
 LONGEST_RETRY = 600 * SECOND
@@ -109,7 +107,7 @@ def _until_room(batch: Batch, member: ClassTerms, queue: Queue, over: float) -> 
     if batch.terms.paused or member.paused:
         return PAUSED_RETRY
     pace = queue.pace.now(queue.clock(batch.now))
-    wait = int(over / pace * SECOND) if pace > SLOWEST_RATE else UNKNOWN_RETRY
+    wait = int(over / pace * SECOND) if pace > SLOWEST_PACE else UNKNOWN_RETRY
     return wait + int(queue.resting(batch.now) * SECOND)
 
 

@@ -43,8 +43,8 @@ NOTED_REST = 10 * SECOND
 """From when on a provider's rest is shown in a queue's state."""
 SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
 """Refusals that what others take makes last longer."""
-SLOWEST_PACE = 1e-6
-"""Jobs per second below which nothing is taken."""
+SLOWEST_PACE = 1e-3
+"""Jobs per second below which nothing is taken, as far as anybody can say."""
 AMBER, RED = 0.5, 0.9
 """How full a queue is, as a part of its bounds, when a producer should slow down, and stop."""
 

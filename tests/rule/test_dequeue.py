@@ -315,6 +315,19 @@ def test_what_was_sent_away_does_not_count_as_taken() -> None:
     assert queue.pace.now(queue.clock(now)) < 0.02
 
 
+def test_what_is_left_of_an_attempt_sent_away_makes_no_queue_red() -> None:
+    """The clock stood while the only job ran, so not quite all of it is taken back."""
+    terms = pool([limit()], workload("rescore"))
+    queue, now = Queue(), START
+    queue.enqueue(1, now + HOUR, now)
+    now += SECOND // 50
+    dequeue.take(terms, {"rescore": queue}, 0, 1, now)
+    dequeue.take_back(queue, now, now + SECOND // 100)
+    queue.enqueue(1, now + HOUR, now + SECOND // 100)
+    assert dequeue.expected_wait(queue, now + SECOND) is None
+    assert dequeue.state_of(terms, terms.classes[0], queue, now + SECOND) == "green"
+
+
 @pytest.mark.parametrize(("rest", "state"), [(10, "green"), (11, "amber")])
 def test_a_providers_rest_is_counted_and_shown(rest: int, state: str) -> None:
     queue = Queue(depth=30, waited=HOUR, pace=Rate(1.0, HOUR), failures=1, failed_at=START)
