@@ -7,7 +7,8 @@ import logging
 import time
 from typing import Any, cast
 
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
+from django_q.conf import Conf
 
 from budget.jobs.tickets import UNREACHABLE, issue
 from budget.models import WorkloadClass
@@ -17,6 +18,9 @@ logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 0.2
 """How often at most a process looks for a class whether a ticket waits."""
+
+LOCK_TIMEOUT = "1s"
+"""How long a caller waits if somebody has locked the table of tickets."""
 
 _looked: dict[str, float] = {}
 
@@ -39,10 +43,22 @@ def ring(sender: Any, workload_class: str, **_: Any) -> None:
 
 
 def _issue_for(workload_class: str) -> None:
+    """Once more if the connection proves dead: who serves no requests has nobody drop it."""
+    for again in (True, False):
+        try:
+            _issue(workload_class)
+        except UNREACHABLE as error:
+            if again and not connection.is_usable():
+                connection.close()
+                continue
+            logger.warning("No ticket was issued for %s, a sweeper will: %s", workload_class, error)
+        return
+
+
+def _issue(workload_class: str) -> None:
     classes = WorkloadClass.objects.filter(slug=workload_class)
-    try:
-        # A process that serves no requests has nobody else who drops what broke.
-        connection.close_if_unusable_or_obsolete()
+    # In a transaction django-q leaves connections alone; else it would close the caller's.
+    with transaction.atomic(using=Conf.ORM):
+        with connections[Conf.ORM].cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = %s", [LOCK_TIMEOUT])
         issue(cast("list[Tier]", list(classes.values_list("tier", flat=True))))
-    except UNREACHABLE as error:
-        logger.warning("No ticket was issued for %s, a sweeper will: %s", workload_class, error)

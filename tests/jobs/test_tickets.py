@@ -325,3 +325,31 @@ def test_a_connection_that_died_unnoticed_costs_no_ticket(
     doorbell.ring(None, "rescore")
     assert caplog.text == ""
     assert waiting() == ["near_line"]
+
+
+def test_the_callers_connection_stays_as_it_is() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET application_name = 'mine'")
+    for _ in WorkloadClass.objects.order_by("slug").iterator(chunk_size=1):
+        doorbell._looked.clear()
+        enqueue()
+    with transaction.atomic():
+        doorbell._looked.clear()
+        enqueue()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW application_name")
+        assert cursor.fetchone() == ("mine",)
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+def test_a_locked_table_of_tickets_holds_the_caller_up_for_a_moment_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    params = connection.get_connection_params()
+    with psycopg.connect(**{**params, "cursor_factory": psycopg.Cursor}) as other:
+        other.execute("LOCK TABLE django_q_ormq IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        assert enqueue().state == "queued"
+        assert time.monotonic() - began < 10
+    assert "a sweeper will" in caplog.text
