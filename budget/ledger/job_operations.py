@@ -46,7 +46,7 @@ class QueueView(msgspec.Struct, kw_only=True):
     """Jobs begun, as of late, without those that were sent away."""
     waits_for: str | None
     """Why none is taken right now: the reason why the rule refuses the first, or, in words, that
-    the provider sent attempts away; None while nothing blocks."""
+    attempts were sent away, for which the jobs say why; None while nothing blocks."""
 
 
 class Enqueued(msgspec.Struct, kw_only=True):

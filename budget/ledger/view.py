@@ -22,7 +22,7 @@ from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
-SENT_AWAY = "the provider sent attempts away"
+SENT_AWAY = "attempts were sent away"
 
 
 class View(NamedTuple):

@@ -133,7 +133,7 @@ def test_no_provider_shuts_a_class_for_longer_than_minutes_nor_unseen(clock: Clo
     finish(take_one("bulk"), **SENT_AWAY, rest_seconds=86_400)
     queues = services.queues("claims")
     assert (queues["nightly"].state, queues["rescore"].state) == ("amber", "green")
-    assert queues["nightly"].waits_for == "the provider sent attempts away"
+    assert queues["nightly"].waits_for == "attempts were sent away"
     assert queues["rescore"].waits_for is None
     clock.forward(290)
     assert take(1, "bulk").jobs == []

@@ -112,9 +112,11 @@ def test_the_role_keeps_the_workers_queue(service: None) -> None:
     OrmQ.objects.create(key="bulk", payload="", lock=now)
     Schedule.objects.create(func="f", next_run=now)
     Task.objects.create(id="t", name="t", func="f", started=now, stopped=now)
+    assert OrmQ.objects.update(lock=now) == 1
+    assert Schedule.objects.update(next_run=now) == 1
+    assert Task.objects.update(stopped=now) == 1
     for model in (OrmQ, Schedule, Task):
-        model.objects.update(id=model.objects.values("id")[:1])
-        model.objects.all().delete()
+        assert model.objects.all().delete()[0] == 1
 
 
 def test_the_role_serves_the_admin(service: None) -> None:
