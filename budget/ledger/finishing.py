@@ -136,8 +136,7 @@ def _learn(batch: Batch, queue: Queue, job: StoredJob, operation: Finish, call: 
     if operation.ending == "succeeded":
         queue.service.observe((batch.now - started_at) / SECOND)
     if queue.failures and started_at >= queue.failed_at:
-        queue.failures = 0
-        queue.unblock()
+        queue.take_again(batch.now)
 
 
 def _succeed(batch: Batch, job: StoredJob, operation: Finish) -> None:
@@ -183,9 +182,8 @@ def _send_back(batch: Batch, job: StoredJob, operation: Finish, call: StoredCall
     if (job.started_at or batch.now) < queue.failed_at:
         until = max(until, queue.blocked_until)
     else:
-        queue.failures += 1
+        queue.send_away(batch.now)
         until = until or batch.now + int(_longer_rest(queue.failures) * SECOND)
-        queue.failed_at = batch.now
     block(queue, None, until)
 
 

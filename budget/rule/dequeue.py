@@ -86,11 +86,13 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     taken: Rate = msgspec.field(default_factory=Rate)
     """Jobs taken per second."""
     pace: Rate = msgspec.field(default_factory=Rate)
-    """The same per second in which jobs waited: what could be taken, whatever was asked for."""
+    """The same by `clock`: what could be taken, whatever was asked for or sent away."""
     waited: int = 0
-    """How long jobs have waited, without the present time."""
+    """How long jobs have waited for one another, without the present time."""
     waiting_since: int = 0
-    """Since when some wait, without a break; 0 if none does."""
+    """Since when some do, without a break; 0 if none does."""
+    last_wait: tuple[int, int] = (0, 0)
+    """From when until when some did, without a break, before that."""
 
     def enqueue(self, tokens: int, deadline: int, now: int) -> None:
         """One more job waits."""
@@ -111,16 +113,36 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.unblock()
         self.keep_time(now)
 
+    def send_away(self, now: int) -> None:
+        """Its provider takes nothing now, until `take_again`."""
+        self.failures += 1
+        self.failed_at = now
+        self.keep_time(now)
+
+    def take_again(self, now: int) -> None:
+        """Its provider takes attempts, as far as is known."""
+        self.failures = 0
+        self.unblock()
+        self.keep_time(now)
+
     def keep_time(self, now: int) -> None:
-        """Let the clock run while jobs wait, and stand while none does."""
-        if self.depth and not self.waiting_since:
+        """Let the clock run while jobs wait, but not for a provider that sends them away."""
+        runs = self.depth > 0 and not self.failures
+        if runs and not self.waiting_since:
             self.waiting_since = now
-        elif not self.depth and self.waiting_since:
+        elif not runs and self.waiting_since:
+            if now > self.waiting_since:
+                self.last_wait = self.waiting_since, now
             self.waited, self.waiting_since = self.clock(now), 0
 
     def clock(self, now: int) -> int:
-        """How long jobs have waited here so far, all in all."""
+        """How long jobs have waited for one another so far, all in all."""
         return self.waited + (max(0, now - self.waiting_since) if self.waiting_since else 0)
+
+    def waited_since(self, then: int, now: int) -> int:
+        """How far the clock has run since an earlier moment; less if it stood in between."""
+        start, end = (self.waiting_since, now) if self.waiting_since else self.last_wait
+        return max(0, end - max(then, start))
 
     def unblock(self) -> None:
         """Nobody of the class waits for its moment any more."""
@@ -215,7 +237,7 @@ def take_back(queue: Queue, taken_at: int, now: int) -> None:
     """Note that a job that was taken was sent away: that is no sign of how fast others go."""
     queue.taken.take_back(now, taken_at)
     clock = queue.clock(now)
-    queue.pace.take_back(clock, clock - max(0, now - taken_at))
+    queue.pace.take_back(clock, clock - queue.waited_since(taken_at, now))
 
 
 def runs_alone(lost: bool, attempts: int, most_attempts: int) -> bool:

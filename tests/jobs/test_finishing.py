@@ -163,6 +163,17 @@ def test_a_wait_counts_its_providers_rest() -> None:
     assert 100 < wait < 110
 
 
+def test_a_provider_that_was_gone_for_an_hour_is_not_taken_for_a_slow_one(clock: Clock) -> None:
+    enqueue("nightly")
+    for _ in range(60):
+        for job in take().jobs:
+            finish(job, **SENT_AWAY)
+        clock.forward(60)
+    finish(take_one())
+    place = enqueue("nightly")
+    assert place.queue.expected_wait_seconds == pytest.approx(1, abs=0.1)
+
+
 def test_attempts_that_never_left_are_neither_billed_nor_counted() -> None:
     enqueue(), enqueue()
     finish(take_one(), **SENT_AWAY, rest_seconds=0)
