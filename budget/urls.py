@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/v1/", include(api)),
     path("api/schema/", schema.SchemaView.as_view(), name="schema"),
     path("api/docs/", schema.DocsView.as_view(), name="docs"),
+    path("dashboard/", include("budget.dashboard.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("", include("django_prometheus.urls")),

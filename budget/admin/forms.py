@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.forms.models import BaseInlineFormSet, construct_instance
 from django.utils.html import format_html
 
-from budget.admin.audit import ReasonForm
 from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.terms import pool_terms
+from budget.pages.audit import ReasonForm
 from budget.policy.endpoint import endpoint_problems
 from budget.policy.history import (
     Scope,

@@ -17,12 +17,12 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from budget import services
-from budget.admin.audit import CancelForm, given_reason
-from budget.admin.call import told
 from budget.admin.lists import PoolFilter, QueuedClassFilter, ReadOnlyAdmin
 from budget.jobs.words import span
 from budget.ledger.errors import BudgetError
 from budget.models import Call, Job
+from budget.pages.audit import CancelForm, given_reason
+from budget.pages.call import told
 from budget.policy.audit import signed
 
 MOST_AT_ONCE = 100

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from rest_framework_api_key.admin import APIKeyModelAdmin
 
-from budget.admin.audit import ReasonForm
 from budget.admin.reasoned import ReasonedAdmin
 from budget.models import ApiKey
+from budget.pages.audit import ReasonForm
 from budget.policy.history import Scope, scope_of_key
 
 

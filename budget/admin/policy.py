@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 
-from budget.admin.audit import ReasonForm, audit
 from budget.admin.reasoned import ReasonedAdmin
+from budget.pages.audit import ReasonForm, audit
 from budget.policy.history import fingerprint
 from budget.policy.switches import UNCHANGED, Switch
 

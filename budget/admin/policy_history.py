@@ -8,10 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 
-from budget.admin.audit import ReasonForm, audit
 from budget.admin.timeline import may_revert, tell, timeline, visible
 from budget.ledger.clock import moment
 from budget.models import PolicyHistory
+from budget.pages.audit import ReasonForm, audit
 from budget.policy.history import Change, Scope, changes
 from budget.policy.revert import RevertError, plan, refuse_forbidden, revert, told
 

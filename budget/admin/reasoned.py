@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.text import capfirst
 
-from budget.admin.audit import ReasonForm, audit, given_reason
 from budget.admin.timeline import timeline
 from budget.models import ApiKey
+from budget.pages.audit import ReasonForm, audit, given_reason
 from budget.policy.history import Scope
 
 RIGHT = capfirst(str(ApiKey.pools.through._meta.verbose_name))

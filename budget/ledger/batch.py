@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from budget.ledger.balances import Balances
-from budget.ledger.clock import minute_of
+from budget.ledger.clock import MINUTE, minute_of
 from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Admission
-from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall
+from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall, at_end_of
 from budget.ledger.tally import OpenMinute, allowance
 from budget.providers import Tokens, counted
 from budget.rule.dequeue import Queue
@@ -41,6 +41,8 @@ class Batch:
         self.terms = terms
         self.balances = balances
         self.now = balances.pool.at
+        self.stood_at: int | None = None
+        """When levels last changed before; None if the balances are the pool's first."""
         self.changes = Changes()
         self.calls: dict[UUID, StoredCall] = {}
         self.keyed: dict[Key, StoredCall] = {}
@@ -123,8 +125,14 @@ class Batch:
         minute, start = self.balances.minute, minute_of(self.now)
         if start <= minute.start:
             return
-        if minute.classes:
-            self.changes.closed = ClosedMinute(minute.start, allowance(self.terms), minute.classes)
+        # Every class has its row: a minute without any is one nobody knows about.
+        for member in self.terms.classes:
+            minute.of(member.slug)
+        end = minute.start + MINUTE
+        waiting = {slug: at_end_of(queue, end) for slug, queue in self.queues.items()}
+        self.changes.closed = ClosedMinute(
+            minute.start, allowance(self.terms), minute.classes, waiting
+        )
         self.balances.minute = OpenMinute(start)
 
 

@@ -1,5 +1,6 @@
 """The ledger's statements. Moments cross as microseconds since the epoch, rows as JSON."""
 
+from budget.ledger import usage_columns as usage
 from budget.ledger.sql import as_micros, as_moment
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -138,23 +139,26 @@ SET lease_expires = {as_moment("r.lease_expires")}
 FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
 """
 
+# A closed minute is inserted once; its hour and the totals grow by what was inserted.
 CLOSE_MINUTE = f"""
-INSERT INTO budget_usageminute (
-    pool_id, minute, allowance, workload_class, offered, admitted, shed, would_shed, expired,
-    lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
-    overrun_tokens, charged, floor_tokens, borrowed_tokens, lent_tokens
+WITH closed AS (
+    INSERT INTO budget_usageminute (pool_id, minute, allowance, workload_class, {usage.COLUMNS})
+    SELECT %(pool)s, {as_moment("%(minute)s")}, %(allowance)s, workload_class, {usage.COLUMNS}
+    FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (workload_class text, {usage.TYPES})
+    ON CONFLICT DO NOTHING
+    RETURNING *
+), hours AS (
+    INSERT INTO budget_usagehour AS u (
+        pool_id, hour, minute, allowance, workload_class, {usage.COLUMNS}
+    )
+    SELECT pool_id, date_trunc('hour', minute, 'UTC'), minute, allowance, workload_class,
+        {usage.COLUMNS}
+    FROM closed
+    ON CONFLICT (pool_id, hour, workload_class) DO UPDATE SET {usage.ADDED_UP}
 )
-SELECT %(pool)s, {as_moment("%(minute)s")}, %(allowance)s,
-    workload_class, offered, admitted, shed, would_shed, expired,
-    lease_expired, offered_tokens, estimated_tokens, used_tokens, refunded_tokens,
-    overrun_tokens, charged, round(floor_tokens), round(borrowed_tokens), round(lent_tokens)
-FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (
-    workload_class text, offered bigint, admitted bigint, shed jsonb, would_shed jsonb,
-    expired bigint, lease_expired bigint, offered_tokens bigint, estimated_tokens bigint,
-    used_tokens bigint, refunded_tokens bigint, overrun_tokens bigint, charged bigint,
-    floor_tokens float, borrowed_tokens float, lent_tokens float
-)
-ON CONFLICT DO NOTHING
+INSERT INTO budget_usagetotal AS u (pool_id, minute, allowance, workload_class, {usage.COLUMNS})
+SELECT pool_id, minute, allowance, workload_class, {usage.COLUMNS} FROM closed
+ON CONFLICT (pool_id, workload_class) DO UPDATE SET {usage.ADDED_UP}
 """
 
 KEEP_REVISION = f"""

@@ -13,8 +13,9 @@ import msgspec
 from budget.ledger.job_rows import NewJob, StoredJob
 from budget.ledger.tally import ClassTally
 from budget.rule.decision import Charge
+from budget.rule.dequeue import Queue
 from budget.rule.pool import Settlement
-from budget.rule.terms import PoolTerms
+from budget.rule.terms import SECOND, PoolTerms
 
 logger = logging.getLogger(__name__)
 
@@ -135,19 +136,43 @@ class RetriedCall(msgspec.Struct):
     new_id: UUID
 
 
+class Waiting(NamedTuple):
+    """What waits in a queue."""
+
+    queue_depth: int | None = None
+    oldest_wait_seconds: float | None = None
+
+
+NO_QUEUE = Waiting()
+
+
 class ClosedMinute(NamedTuple):
-    """The tallies of a minute that is over, by class."""
+    """The tallies of a minute that is over, by class, and what waited at its end."""
 
     start: int
     allowance: int
     classes: dict[str, ClassTally]
+    waiting: dict[str, Waiting]
 
     def documents(self) -> list[dict[str, Any]]:
         """One document per class."""
         return [
-            {"workload_class": slug, **msgspec.structs.asdict(tally)}
+            {
+                "workload_class": slug,
+                **msgspec.structs.asdict(tally),
+                "floor_tokens": round(tally.floor_tokens),
+                "borrowed_tokens": round(tally.borrowed_tokens),
+                "lent_tokens": round(tally.lent_tokens),
+                **self.waiting.get(slug, NO_QUEUE)._asdict(),
+            }
             for slug, tally in self.classes.items()
         ]
+
+
+def at_end_of(queue: Queue, end: int) -> Waiting:
+    """What waits in a queue at a moment that is past, but after which nothing happened yet."""
+    oldest = max(0, end - queue.oldest) / SECOND if queue.depth and queue.oldest else None
+    return Waiting(queue.depth, oldest)
 
 
 class NewRevision(NamedTuple):
@@ -184,6 +209,7 @@ class Changes(msgspec.Struct):
         """Whether the state after the batch differs from the one before in more than time."""
         return bool(
             self.levels_changed
+            or self.closed
             or self.enqueued
             or self.jobs
             or self.forgotten_jobs

@@ -41,7 +41,7 @@ class Session:
         self._batches = 0
 
     def decide(self, submissions: Sequence[Submission]) -> list[Answer | BudgetError]:
-        """Decide submissions in order and commit; one answer each.
+        """Decide submissions in order and commit; one answer each. None only close the minute.
 
         1. Take the lock; read clock, policy version, newest state and the calls concerned.
         2. Bring the balances to the present, under the policy of the present.
@@ -121,10 +121,11 @@ class Session:
             submission.attempted = batch.seq
         if on_jobs and msgspec.json.encode(batch.queues) != before:
             batch.changes.queues_changed = True
-        if on_jobs and reading.state is not None and not batch.changes.levels_changed:
+        changes = batch.changes
+        if reading.state and changes.balances_changed and not changes.levels_changed:
             # Nothing stored tells a re-run that there was a batch at this moment.
             batch.balances.stand_still(reading.state.document)
-        state = _new_state(batch, reading.state)
+        state = _new_state(batch)
         store.write_and_commit(connection, self.pool_id, batch.changes, state)
         return answers, reading.state if state is None else state.known
 
@@ -149,8 +150,10 @@ class Session:
         if balances.version != terms.version:
             revision = NewRevision(terms, policy.changed_at)
             self._adopt(connection, pipeline, balances, policy, terms_before)
+        stood_at = None if reading.state is None else balances.pool.at
         balances.advance(terms, now)
         batch = Batch(self.pool_id, seq, terms, balances, reading.calls, reading.jobs)
+        batch.stood_at = stood_at
         batch.changes.revision = revision
         batch.close_minute()
         if on_jobs:
@@ -191,13 +194,17 @@ class Session:
         balances.carry(old, policy.terms, policy.changed_at)
 
 
-def _new_state(batch: Batch, before: store.Known | None) -> store.NewState | None:
-    """What to append after the batch; None if it changed no balance."""
+def _new_state(batch: Batch) -> store.NewState | None:
+    """What to append after the batch; None if it changed no balance.
+
+    Of those that changed levels the first of each minute is kept, to re-run decisions from.
+    """
     if not batch.changes.balances_changed:
         return None
     return store.NewState(
         store.Known(batch.seq, batch.now, batch.balances.encode()),
-        kept=before is None or minute_of(before.at) != minute_of(batch.now),
+        kept=batch.stood_at is None
+        or (batch.changes.levels_changed and minute_of(batch.stood_at) != minute_of(batch.now)),
         version=batch.terms.version,
     )
 

@@ -12,7 +12,7 @@ from budget.rule.terms import SECOND, PoolTerms
 
 
 class ClassTally(msgspec.Struct, omit_defaults=True):
-    """What one class did in one minute; the fields are those of `UsageMinute`."""
+    """What one class did in one minute; the fields are those of `Usage`."""
 
     offered: int = 0
     admitted: int = 0
@@ -25,10 +25,21 @@ class ClassTally(msgspec.Struct, omit_defaults=True):
     used_tokens: int = 0
     refunded_tokens: int = 0
     overrun_tokens: int = 0
+    corrected_tokens: int = 0
     charged: int = 0
     floor_tokens: float = 0.0
     borrowed_tokens: float = 0.0
     lent_tokens: float = 0.0
+
+    def add(self, other: "ClassTally") -> None:
+        """Add up with another of the same class."""
+        for name in self.__struct_fields__:
+            own, more = getattr(self, name), getattr(other, name)
+            if isinstance(own, dict):
+                for reason, count in more.items():
+                    own[reason] = own.get(reason, 0) + count
+            else:
+                setattr(self, name, own + more)
 
 
 class OpenMinute(msgspec.Struct):
@@ -95,6 +106,7 @@ class OpenMinute(msgspec.Struct):
         tally.used_tokens += used - estimated if lapsed else used
         tally.refunded_tokens += max(0, estimated - used)
         tally.overrun_tokens += max(0, used - estimated)
+        tally.corrected_tokens += max(0, estimated - used) if lapsed else 0
         tally.charged += charged
 
     def count_lapse(self, workload_class: str, estimated: int) -> None:

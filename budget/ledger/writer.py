@@ -1,6 +1,7 @@
 """One pool's writer: a thread that decides what waits, one transaction per batch."""
 
 import logging
+import random
 import sys
 import threading
 import time
@@ -81,7 +82,10 @@ class Writer:
         while running:
             batch, running = self._take()
             try:
-                self._process(batch)
+                if batch or not running:
+                    self._process(batch)
+                else:
+                    self._close_minute()
             except Exception as error:
                 logger.exception("The ledger of pool %s failed; it goes on.", self.pool_id)
                 for submission in batch:
@@ -89,13 +93,16 @@ class Writer:
         self._session.close()
 
     def _take(self) -> tuple[list[Submission], bool]:
-        """Everything that waits, up to a batch; False with it when the writer is to stop."""
+        """Everything that waits, up to a batch; False with it when the writer is to stop.
+
+        Nothing when nobody came until after the end of the minute.
+        """
         batch, self._unheard = self._unheard, []
         if not batch:
             self._await_return()
         try:
             while len(batch) < self._batch_size:
-                submission = self._queue.get(block=not batch)
+                submission = self._queue.get(not batch, _seconds_of_minute())
                 if submission is None:
                     return batch, False
                 batch.append(submission)
@@ -144,6 +151,17 @@ class Writer:
                 return self._deliver(batch, answers)
         return None
 
+    def _close_minute(self) -> None:
+        """Let the minute end although nobody calls, so that it is known that nobody did.
+
+        Whichever process comes first does it; if the database is away, nobody knows.
+        """
+        try:
+            self._session.decide([])
+        except psycopg.Error as error:
+            logger.debug("A minute of pool %s was not closed: %s", self.pool_id, error)
+            self._session.recover()
+
     def _refuse(self, batch: list[Submission], error: LedgerUnavailable) -> None:
         """Turn away a whole batch: whatever is wrong is no operation's fault."""
         for submission in batch:
@@ -167,6 +185,11 @@ class Writer:
             if submission.deliver(answer):
                 continue
             self._unheard.extend(Submission(undoing) for undoing in _undone(answer))
+
+
+def _seconds_of_minute() -> float:
+    """How long it is until the minute is over, and a little more, other for each process."""
+    return 60 - time.time() % 60 + random.uniform(0.5, 3.0)
 
 
 def _log(culprit: Operation, error: Exception) -> None:

@@ -5,7 +5,7 @@ from budget.models.call import Call
 from budget.models.job import Job, JobBatch
 from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
 from budget.models.pool import Limit, PolicyHistory, Pool
-from budget.models.usage import UsageMinute
+from budget.models.usage import Usage, UsageHour, UsageMinute, UsageTotal
 from budget.models.workload import Reservation, WorkloadClass
 
 __all__ = [
@@ -23,6 +23,9 @@ __all__ = [
     "PoolLock",
     "PoolState",
     "Reservation",
+    "Usage",
+    "UsageHour",
     "UsageMinute",
+    "UsageTotal",
     "WorkloadClass",
 ]

@@ -51,7 +51,7 @@ class PoolState(models.Model):
     at = models.DateTimeField()
     state = models.BinaryField()
     kept = models.BooleanField(default=False)
-    """The first state of its minute, kept as long as calls are."""
+    """The first of its minute that changed levels, kept as long as calls are."""
 
     def __str__(self) -> str:
         return f"batch {self.seq} of pool {self.pool_id}"

@@ -91,6 +91,12 @@ class Call(models.Model):
             ),
             models.Index(fields=["pool_id", "seq", "position"], name="budget_call_order"),
             models.Index(
+                fields=["pool_id", "offered_at"],
+                include=["workload_class", "reason", "source", "key_prefix"],
+                condition=~Q(reason=""),
+                name="budget_sheds",
+            ),
+            models.Index(
                 fields=["job_id"], condition=Q(job_id__isnull=False), name="budget_call_of_job"
             ),
         ]

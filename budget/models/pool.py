@@ -116,6 +116,7 @@ class Pool(Checked):
 
     class Meta:
         ordering = ["slug"]
+        permissions = [("pause_pool", "Can pause and resume pool")]
         constraints = [
             slug_only("pool"),
             one_of("pool", "provider", Provider.values),

@@ -1,10 +1,10 @@
-"""What each class did in each minute."""
+"""What each class did: in each minute, in each hour, and in all."""
 
 from django.db import models
 
 
-class UsageMinute(models.Model):
-    """A closed minute of one class on one pool, inserted once by the ledger.
+class Usage(models.Model):
+    """What one class did on one pool in some time. Only the ledger writes it.
 
     Calls count in the minute of their decision, used, refunded and overrun tokens in
     the minute of their settlement. Tokens are input plus output.
@@ -13,7 +13,6 @@ class UsageMinute(models.Model):
     pool_id = models.BigIntegerField()
     workload_class = models.TextField()
     """Slug of the class; empty for untagged calls that were shed."""
-    minute = models.DateTimeField()
     offered = models.BigIntegerField(default=0)
     admitted = models.BigIntegerField(default=0)
     shed = models.JSONField(default=dict)
@@ -26,6 +25,8 @@ class UsageMinute(models.Model):
     used_tokens = models.BigIntegerField(default=0)
     refunded_tokens = models.BigIntegerField(default=0)
     overrun_tokens = models.BigIntegerField(default=0)
+    corrected_tokens = models.BigIntegerField(db_default=0)
+    """Taken back from `used_tokens`: leases that had lapsed and turned out to have used less."""
     charged = models.BigIntegerField(default=0)
     """Units taken from the pool's leading limit; a refund counts against its own minute."""
     floor_tokens = models.BigIntegerField(default=0)
@@ -35,7 +36,24 @@ class UsageMinute(models.Model):
     lent_tokens = models.BigIntegerField(default=0)
     """Charged by stricter classes out of this class's floor."""
     allowance = models.BigIntegerField(default=0)
-    """What the leading limit allows the whole pool in a minute."""
+    """What the leading limit allows the whole pool in that time."""
+    queue_depth = models.BigIntegerField(null=True)
+    """Jobs that wait at its end; of an hour, the most at the end of a minute."""
+    oldest_wait_seconds = models.FloatField(null=True)
+    """How long the oldest of them has waited."""
+
+    class Meta:
+        abstract = True
+
+
+class UsageMinute(Usage):
+    """A closed minute, inserted once.
+
+    Every class has one for each minute in which somebody kept the ledger, also if it made
+    no call. A minute without any is one of which nothing is known.
+    """
+
+    minute = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -43,7 +61,45 @@ class UsageMinute(models.Model):
                 fields=["pool_id", "workload_class", "minute"], name="budget_one_usage_minute"
             ),
         ]
-        indexes = [models.Index(fields=["minute"], name="budget_usage_by_minute")]
+        indexes = [
+            models.Index(fields=["minute"], name="budget_usage_by_minute"),
+            models.Index(fields=["pool_id", "minute"], name="budget_usage_of_pool"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.workload_class} {self.minute:%Y-%m-%d %H:%M}"
+
+
+class UsageHour(Usage):
+    """The closed minutes of an hour, added up as they close: what long ranges are read from."""
+
+    hour = models.DateTimeField()
+    minute = models.DateTimeField()
+    """The last minute in it."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pool_id", "hour", "workload_class"], name="budget_one_usage_hour"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload_class} {self.hour:%Y-%m-%d %H}"
+
+
+class UsageTotal(Usage):
+    """All closed minutes of a class on a pool, added up; it never falls."""
+
+    minute = models.DateTimeField()
+    """The last minute in it."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pool_id", "workload_class"], name="budget_one_usage_total"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload_class} until {self.minute:%Y-%m-%d %H:%M}"

@@ -112,6 +112,7 @@ class WorkloadClass(Checked):
     class Meta:
         ordering = strictest_first()
         verbose_name_plural = "workload classes"
+        permissions = [("pause_workloadclass", "Can pause, drain and resume workload class")]
         constraints = [
             slug_only("class"),
             one_of("class", "tier", TIERS),

@@ -1,4 +1,4 @@
-"""Who may do what by default: policy editors and viewers."""
+"""Who may do what by default: policy editors, on-call engineers and viewers."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 
 EDITORS = "policy editors"
+ON_CALL = "on-call"
 VIEWERS = "viewers"
 
 POLICY = ("pool", "limit", "workloadclass", "reservation")
@@ -14,7 +15,7 @@ RECORDS = ("policyhistory", "call", "usageminute", "job", "jobbatch")
 
 
 def create_groups(app_config: AppConfig, **options: Any) -> None:
-    """Make both groups after migrate, and give them what is new.
+    """Make the groups after migrate, and give them what is new.
 
     A group that is missing gets all its permissions; one that exists, here or from the
     project around the app, gets those that this migrate brought. So a new table reaches
@@ -29,8 +30,9 @@ def create_groups(app_config: AppConfig, **options: Any) -> None:
     create_permissions(app_config, **options)
     views = [f"view_{model}" for model in (*POLICY, *RECORDS)]
     edits = [f"{verb}_{model}" for model in POLICY for verb in ("add", "change", "delete")]
-    edits.append("change_job")  # to cancel one
-    for name, codenames in ((VIEWERS, views), (EDITORS, views + edits)):
+    pauses = ["pause_pool", "pause_workloadclass", "change_job"]  # the last: to cancel one
+    rights = {VIEWERS: views, ON_CALL: views + pauses, EDITORS: views + pauses + edits}
+    for name, codenames in rights.items():
         group, made = Group.objects.using(options["using"]).get_or_create(name=name)
         wanted = permissions.filter(codename__in=codenames)
         group.permissions.add(*(wanted if made else wanted.exclude(pk__in=known)))

@@ -20,6 +20,7 @@ from budget.ledger.errors import (
     UnknownJob,
     UnknownPool,
 )
+from budget.ledger.history import ClassHistory, FloorsSince, UsageHistory
 from budget.ledger.job_operations import Enqueued, Finished, QueueView, Taken, TakenJob
 from budget.ledger.operations import (
     IN_PROCESS,
@@ -30,6 +31,7 @@ from budget.ledger.operations import (
     Renewed,
     Settled,
 )
+from budget.ledger.tally import ClassTally
 from budget.services.calls import (
     OpenCall,
     admission,
@@ -40,11 +42,11 @@ from budget.services.calls import (
     pool_view,
     renew,
     settle,
-    usage,
 )
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, renew_batch, take
+from budget.services.usage import usage, usage_history, usage_totals
 
 __all__ = [
     "IN_PROCESS",
@@ -55,8 +57,11 @@ __all__ = [
     "CallOfJob",
     "CallWasShed",
     "Caller",
+    "ClassHistory",
+    "ClassTally",
     "Enqueued",
     "Finished",
+    "FloorsSince",
     "Forbidden",
     "Implausible",
     "JobEnded",
@@ -74,6 +79,7 @@ __all__ = [
     "UnknownClass",
     "UnknownJob",
     "UnknownPool",
+    "UsageHistory",
     "admission",
     "admit",
     "admit_many",
@@ -93,5 +99,7 @@ __all__ = [
     "settle",
     "take",
     "usage",
+    "usage_history",
+    "usage_totals",
     "wait_until_green",
 ]

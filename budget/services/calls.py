@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -29,7 +28,6 @@ from budget.ledger.operations import (
     check_whole,
 )
 from budget.ledger.submission import Submission
-from budget.ledger.usage import minutes
 from budget.ledger.view import look, picture
 from budget.ledger.writers import answer_of, patience
 from budget.services.asking import answer_by_slug, ask_known, existing_pool, submitted
@@ -182,20 +180,6 @@ def explain(admission_id: UUID, caller: Caller = IN_PROCESS) -> dict[str, Any]:
 def pool_view(slug: str) -> dict[str, Any]:
     """What is left of a pool now, and each class's floor on it. Raises UnknownPool."""
     return picture(look(existing_pool(slug)))
-
-
-def usage(
-    pool: str, start: datetime, end: datetime, workload_class: str | None = None
-) -> list[dict[str, Any]]:
-    """What each class did in each minute that overlaps `start` to `end`, the open one too.
-
-    `utilisation_percent` is what the class took of the leading limit, net of refunds, in
-    percent of what that limit allows the whole pool in a minute, and 0 where refunds of
-    earlier minutes' calls outweigh it; `shed_rate` is the part of its calls that were shed,
-    0 to 1. Either is None where it would divide by nothing.
-    Raises UnknownPool.
-    """
-    return minutes(existing_pool(pool), start, end, workload_class)
 
 
 def _operation(request: AdmissionRequest, caller: Caller) -> Admit:

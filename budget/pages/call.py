@@ -1,0 +1,87 @@
+"""A call in words: its decision on each limit, and what became of it."""
+
+from typing import NamedTuple
+
+from budget.ledger.operations import NEVER_LEFT
+from budget.models import Call
+from budget.rule.decision import TOLERANCE, Standing
+
+OUTCOMES = {"cancelled": "never left", "rate_limited": "sent away by the provider"}
+"""Outcomes that their own name doesn't tell."""
+GIVEN_BACK = "given back"
+
+
+class ToldCall(NamedTuple):
+    """A call in words."""
+
+    call: Call
+    badge: str
+    """Style of the pill that shows the state."""
+    outcome: str
+    used: list[str]
+    """Input, output and cached input tokens."""
+
+
+class Verdict(NamedTuple):
+    """One limit's numbers, written out, and what they led to."""
+
+    limit: str
+    available: str
+    protected: str
+    free: str
+    headroom: str
+    own_floor: str
+    cost: str
+    fits: bool
+    words: str
+
+
+def told(call: Call) -> ToldCall:
+    """How a call ended; one that never left used nothing, whatever it was settled at."""
+    outcome = OUTCOMES.get(call.outcome, call.outcome)
+    if call.outcome in NEVER_LEFT:
+        return ToldCall(call, "given-back", outcome, [GIVEN_BACK] * 3)
+    used = (call.used_input_tokens, call.used_output_tokens, call.used_cached_input_tokens)
+    return ToldCall(
+        call, call.state, outcome, ["–" if tokens is None else f"{tokens:,}" for tokens in used]
+    )
+
+
+def verdicts(call: Call) -> list[Verdict]:
+    """The decision on each touched limit, in words."""
+    return [_verdict(standing) for standing in call.standings]
+
+
+def _verdict(standing: Standing) -> Verdict:
+    fits = standing.within_floor or standing.shortfall <= TOLERANCE
+    return Verdict(
+        limit=standing.limit,
+        available=_units(standing.available),
+        protected=", ".join(f"{slug} {_units(n)}" for slug, n in standing.protected.items()),
+        free=_units(standing.free),
+        headroom=_units(standing.headroom),
+        own_floor=_units(standing.own_floor),
+        cost=_units(standing.cost),
+        fits=fits,
+        words=f"{_comparison(standing, fits)} {_ceiling(standing)}".strip(),
+    )
+
+
+def _comparison(standing: Standing, fits: bool) -> str:
+    cost, usable = _units(standing.cost), _units(max(0, standing.free - standing.headroom))
+    if standing.within_floor:
+        return f"{cost} fits the class's own floor of {_units(standing.own_floor)}."
+    if fits:
+        return f"{cost} fits the {usable} left to it."
+    return f"{cost} is more than the {usable} left to it."
+
+
+def _ceiling(standing: Standing) -> str:
+    if standing.ceiling_left is None:
+        return ""
+    return f"Its ceiling leaves {_units(standing.ceiling_left)}."
+
+
+def _units(amount: float) -> str:
+    """Whole, but small amounts with a decimal: half a request matters."""
+    return f"{amount:,.1f}" if abs(amount) < 100 and amount != round(amount) else f"{amount:,.0f}"
