@@ -1,0 +1,71 @@
+"""Who opens the dashboard: personas that differ in rights."""
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from budget.models import Pool
+from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
+from tests.committed import _deleting, committed
+from tests.policies import claims_pool
+
+__all__ = ["_deleting", "committed"]
+
+
+def somebody(name: str, group: str | None = None, superuser: bool = False) -> User:
+    """A user with a login; on the staff if anything more than that."""
+    user = User.objects.create(
+        username=name, is_staff=bool(group) or superuser, is_superuser=superuser
+    )
+    if group:
+        user.groups.add(Group.objects.get(name=group))
+    return user
+
+
+def client_of(user: User) -> Client:
+    """A browser in which somebody is logged in."""
+    client = Client(REMOTE_ADDR="192.0.2.7")
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def anonymous() -> Client:
+    """Is nobody."""
+    return Client()
+
+
+@pytest.fixture
+def stranger() -> Client:
+    """Has a login, and no permission."""
+    return client_of(somebody("sam"))
+
+
+@pytest.fixture
+def viewer() -> Client:
+    """May look."""
+    return client_of(somebody("vic", VIEWERS))
+
+
+@pytest.fixture
+def on_call() -> Client:
+    """May look, pause and resume."""
+    return client_of(somebody("olga", ON_CALL))
+
+
+@pytest.fixture
+def editor() -> Client:
+    """May change the policy."""
+    return client_of(somebody("ada", EDITORS))
+
+
+@pytest.fixture
+def root() -> Client:
+    """May do everything."""
+    return client_of(somebody("root", superuser=True))
+
+
+@pytest.fixture
+def claims() -> Pool:
+    """The claims platform's pool."""
+    return claims_pool()
