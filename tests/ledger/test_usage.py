@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from budget import services
-from budget.models import Call, UsageMinute, WorkloadClass
+from budget.ledger.balances import decode_balances
+from budget.ledger.rerun import rerun
+from budget.models import Call, PoolState, UsageMinute, WorkloadClass
 from tests.ledger.pools import admit, make_pool, settle
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -72,8 +74,8 @@ def test_a_minute_of_refunds_alone_reports_no_utilisation(monkeypatch: pytest.Mo
     assert min(minute["utilisation_percent"] for minute in usage("adjuster")) == 0
     time.sleep(1)
     admit(tokens=1)
-    charged = UsageMinute.objects.order_by("minute").values_list("charged", flat=True)
-    assert list(charged) == [4000, -3000], "what is stored adds up"
+    charged = UsageMinute.objects.filter(workload_class="adjuster").order_by("minute")
+    assert list(charged.values_list("charged", flat=True)) == [4000, -3000], "it adds up"
 
 
 def test_a_closed_minute_becomes_one_row_per_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +85,48 @@ def test_a_closed_minute_becomes_one_row_per_class(monkeypatch: pytest.MonkeyPat
     admit("nightly", 200)
     time.sleep(1)
     admit("adjuster", 300)
-    assert UsageMinute.objects.filter(workload_class="nightly").count() == 1
-    totals = UsageMinute.objects.values_list("workload_class", "estimated_tokens", "allowance")
-    assert sum(tokens for slug, tokens, _ in totals if slug == "adjuster") == 100
-    assert {allowance for _, _, allowance in totals} == {20_000}
+    rows = UsageMinute.objects.filter(offered__gt=0)
+    totals = rows.values_list("workload_class", "estimated_tokens", "allowance")
+    assert sorted(totals) == [("adjuster", 100, 20_000), ("nightly", 200, 20_000)]
+
+
+def test_a_class_that_makes_no_call_has_its_row_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    make_pool(WINDOW)
+    admit("adjuster")
+    time.sleep(1)
+    admit("adjuster")
+    assert UsageMinute.objects.get(workload_class="nightly").offered == 0
+
+
+def test_minutes_close_although_nobody_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda: 0.2)
+    pool = make_pool(WINDOW)
+    admit("adjuster", 100)
+    time.sleep(3.2)
+    minutes = UsageMinute.objects.filter(workload_class="adjuster").order_by("minute")
+    assert list(minutes.values_list("offered", flat=True))[:3] == [1, 0, 0]
+    closed = PoolState.objects.filter(pool_id=pool.pk, seq__gt=1)
+    assert closed.exists()
+    assert not closed.filter(kept=True).exists(), "no decision needs them to be re-run"
+
+
+def test_a_decision_after_idle_minutes_is_re_run_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda: 0.2)
+    pool = make_pool(shares={"adjuster": 40})
+    admit("nightly", 30_000)
+    time.sleep(2.3)
+    admit("nightly", 31_000)
+    admit("adjuster", 31_000)
+    first = PoolState.objects.filter(pool_id=pool.pk, kept=True).earliest("seq")
+    again = rerun(pool.pk, first.seq)
+    assert (again.decisions, again.differences) == (2, [])
+    newest = PoolState.objects.filter(pool_id=pool.pk).latest("seq")
+    assert again.balances == decode_balances(bytes(newest.state)).pool
 
 
 def test_a_closed_minute_says_whose_floor_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +154,7 @@ def test_a_lapsed_lease_counts_as_used_until_it_is_corrected() -> None:
 
 def minutes_pass_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the minute of usage, not that of any limit."""
-    for module in ("batch", "session"):
+    for module in ("balances", "batch", "session"):
         monkeypatch.setattr(
             f"budget.ledger.{module}.minute_of", lambda micros: micros - micros % 1_000_000
         )

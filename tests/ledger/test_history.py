@@ -1,0 +1,199 @@
+"""Usage in steps: exact, a gap where nothing is known, and zero where nobody called."""
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from budget import services
+from budget.ledger.history import HOUR
+from budget.models import Call, Pool, Reservation, UsageHour, UsageMinute, UsageTotal
+from budget.services import UsageHistory
+from tests.ledger.pools import admit, make_pool, settle
+
+pytestmark = pytest.mark.usefixtures("classes")
+
+MINUTE = timedelta(minutes=1)
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+TINY = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 5000}
+
+
+def recorded(pool: Pool, minute: datetime, slug: str = "adjuster", **fields: Any) -> None:
+    UsageMinute.objects.create(
+        pool_id=pool.pk, workload_class=slug, minute=minute, allowance=600_000, **fields
+    )
+
+
+def history(start: datetime, minutes: int, step: timedelta = MINUTE) -> UsageHistory:
+    return services.usage_history("claims", start, start + minutes * MINUTE, step)
+
+
+def lately(minutes: int = 5) -> UsageHistory:
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    return history(now - (minutes - 1) * MINUTE, minutes)
+
+
+def test_each_step_has_its_numbers() -> None:
+    pool = make_pool()
+    recorded(pool, START, offered=5, admitted=3, shed={"headroom": 1, "ceiling": 1})
+    recorded(pool, START + MINUTE, offered=2, admitted=2)
+    recorded(pool, START, "nightly", offered=9, shed={"headroom": 9}, queue_depth=4)
+    found = history(START, 2)
+    adjuster, nightly = found.classes["adjuster"], found.classes["nightly"]
+    assert adjuster.columns["offered"] == [5, 2]
+    assert adjuster.shed == {"headroom": [1, 0], "ceiling": [1, 0]}
+    assert nightly.columns["offered"] == [9, 0], "the pool's minute is known, so it made no call"
+    assert nightly.columns["queue_depth"] == [4, None]
+    assert found.allowance == [600_000, 600_000]
+    assert (adjuster.total("offered"), adjuster.shed_total()) == (7, {"headroom": 1, "ceiling": 1})
+    assert found.unit == "total_tokens"
+
+
+def test_a_minute_that_nobody_recorded_is_a_gap_and_no_zero() -> None:
+    pool = make_pool()
+    recorded(pool, START, offered=5, shed={"headroom": 5})
+    recorded(pool, START + 2 * MINUTE)
+    found = history(START, 4)
+    assert found.classes["adjuster"].columns["offered"] == [5, None, 0, None]
+    assert found.classes["adjuster"].shed["headroom"] == [5, None, 0, None]
+    assert found.allowance == [600_000, None, 600_000, None]
+
+
+def test_long_steps_add_minutes_up() -> None:
+    pool = make_pool()
+    for n in range(10):
+        recorded(pool, START + n * MINUTE, offered=1, shed={"headroom": n}, queue_depth=n)
+    found = history(START, 10, 5 * MINUTE)
+    assert found.classes["adjuster"].columns["offered"] == [5, 5]
+    assert found.classes["adjuster"].shed["headroom"] == [10, 35]
+    assert found.classes["adjuster"].columns["queue_depth"] == [4, 9], "the most there was"
+    assert found.allowance == [3_000_000, 3_000_000]
+    assert found.times == [START, START + 5 * MINUTE]
+
+
+def test_only_the_pool_and_the_time_asked_for_are_seen() -> None:
+    pool, other = make_pool(), make_pool(slug="other")
+    recorded(pool, START - MINUTE, offered=1)
+    recorded(pool, START + MINUTE, offered=2)
+    recorded(other, START, offered=3)
+    assert history(START, 1).classes == {}
+
+
+def test_the_open_minute_is_in_it() -> None:
+    make_pool()
+    admit("adjuster", 1000)
+    admit("adjuster", 700_000)
+    found = lately()
+    assert sum(n or 0 for n in found.classes["adjuster"].columns["offered"]) == 2
+    assert found.classes["adjuster"].shed_total() == {"never_fits": 1}
+    assert found.classes["nightly"].total("offered") == 0
+    assert [n for n in found.allowance if n is not None] == [600_000]
+
+
+def test_a_pool_nobody_called_has_no_history() -> None:
+    make_pool()
+    assert lately().allowance[:-1] == [None] * 4
+
+
+def test_closed_minutes_add_up_by_hour_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds_are_minutes(monkeypatch)
+    pool = make_pool(TINY, shares={"adjuster": 40})
+    chance = random.Random(4)
+    until = time.monotonic() + 3.5
+    while time.monotonic() < until:
+        tokens = chance.randrange(1, 400)
+        call = admit(chance.choice(["adjuster", "rescore", "nightly", None]), tokens)
+        if call.admitted:
+            settle(call.id, chance.randrange(2 * tokens))
+        time.sleep(0.01)
+    minutes = list(UsageMinute.objects.filter(pool_id=pool.pk))
+    assert len({row.minute for row in minutes}) >= 3
+    for sums in (UsageHour, UsageTotal):
+        assert added_up(sums.objects.filter(pool_id=pool.pk)) == added_up(minutes)
+    totals = services.usage_totals("claims")
+    for slug, total in totals.items():
+        calls = list(Call.objects.filter(pool_id=pool.pk, workload_class=slug))
+        reasons = [call.reason for call in calls if call.state == "shed"]
+        assert total.offered == len(calls)
+        assert total.shed == {reason: reasons.count(reason) for reason in set(reasons)}
+        assert total.used_tokens == sum(call.used_input_tokens or 0 for call in calls)
+    assert sum(total.offered for total in totals.values()) > 100
+
+
+def test_totals_do_not_count_a_minute_twice_that_closes_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds_are_minutes(monkeypatch)
+    make_pool()
+    offered, until = 0, time.monotonic() + 3
+    seen = []
+    while time.monotonic() < until:
+        admit("adjuster", 1)
+        offered += 1
+        seen.append((offered, services.usage_totals("claims")["adjuster"].offered))
+    assert all(counted == made for made, counted in seen)
+
+
+def test_totals_outlive_their_minutes_and_fall_never() -> None:
+    pool = make_pool()
+    recorded(pool, START, offered=7)
+    UsageTotal.objects.create(
+        pool_id=pool.pk, workload_class="adjuster", minute=START, offered=7, shed={"headroom": 2}
+    )
+    UsageMinute.objects.all().delete()
+    admit("adjuster")
+    total = services.usage_totals("claims")["adjuster"]
+    assert (total.offered, total.shed) == (8, {"headroom": 2})
+
+
+def test_floors_are_those_that_held_at_the_time() -> None:
+    pool = make_pool(shares={"adjuster": 40})
+    admit()
+    before = services.pool_view("claims")["policy_version"]
+    time.sleep(0.05)
+    Reservation.objects.filter(pool=pool).update(share_percent=60)
+    admit()
+    old, new = lately().floors[-2:]
+    assert old.version == before
+    assert old.per_minute["adjuster"] == pytest.approx(240_000)
+    assert new.per_minute["adjuster"] == pytest.approx(360_000)
+    assert old.at < new.at
+    assert new.allowance == 600_000
+
+
+def test_hours_are_read_from_their_sums() -> None:
+    pool = make_pool()
+    UsageHour.objects.create(
+        pool_id=pool.pk,
+        workload_class="nightly",
+        hour=START,
+        minute=START + 59 * MINUTE,
+        offered=60,
+        shed={"headroom": 6},
+        allowance=36_000_000,
+    )
+    found = history(START, 12 * 60, 6 * HOUR)
+    assert found.classes["nightly"].columns["offered"] == [60, None]
+    assert found.classes["nightly"].shed == {"headroom": [6, None]}
+
+
+def added_up(rows: Any) -> dict[str, Any]:
+    """Sums by class, whatever the rows stand for."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        sums = found.setdefault(row.workload_class, {"reasons": {}, "numbers": [0] * 5})
+        for reason, count in row.shed.items():
+            sums["reasons"][reason] = sums["reasons"].get(reason, 0) + count
+        numbers = (row.offered, row.admitted, row.used_tokens, row.charged, row.allowance)
+        sums["numbers"] = [a + b for a, b in zip(sums["numbers"], numbers, strict=True)]
+    return found
+
+
+def seconds_are_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the minute of usage, not that of any limit."""
+    for module in ("balances", "batch", "session"):
+        monkeypatch.setattr(
+            f"budget.ledger.{module}.minute_of", lambda micros: micros - micros % 1_000_000
+        )
