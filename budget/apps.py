@@ -7,6 +7,7 @@ from django.apps import AppConfig, apps
 from django.core.checks import Tags, register
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
+from prometheus_client import REGISTRY
 
 from budget import checks
 
@@ -27,12 +28,16 @@ class BudgetConfig(AppConfig):
         post_migrate.connect(_create_groups, sender=self, dispatch_uid="budget.create_groups")
 
     def ready(self) -> None:
-        """The database is checked before every use, tasks are known, and jobs find workers."""
+        """The database is checked before every use, tasks are known, and jobs find workers.
+
+        And whatever serves Prometheus' default registry serves the ledger's metrics.
+        """
         register(checks.engine)
         register(checks.version, Tags.database)
         register(checks.clusters)
         autodiscover_modules("tasks")
         import_module("budget.jobs.llm")  # the ready task; models, once apps are ready
+        REGISTRY.register(import_module("budget.metrics.collector").LedgerCollector())
         if apps.is_installed("django_q"):
             _connect_workers()
 

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from budget.api import admissions, calls, health, jobs, pools, schema, usage
+from budget.metrics.views import metrics
 
 app_name = "budget"
 
@@ -26,5 +27,5 @@ urlpatterns = [
     path("dashboard/", include("budget.dashboard.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("", include("django_prometheus.urls")),
+    path("metrics", metrics, name="metrics"),
 ]

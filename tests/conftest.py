@@ -7,7 +7,10 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-PROGRAMS = {"browser": ("chromium", "chromium-browser", "google-chrome")}
+PROGRAMS = {
+    "browser": ("chromium", "chromium-browser", "google-chrome"),
+    "promtool": ("promtool",),
+}
 """What tests with a marker need: any one of these programs."""
 
 settings.register_profile("fast", max_examples=100, deadline=None, derandomize=True)

@@ -8,15 +8,13 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
-from django_prometheus.exports import ExportToDjangoView
 
 from budget.api.endpoint import Endpoint
-from budget.api.health import healthz, readyz
 from budget.api.problem import Problem
 from budget.api.traffic import count
 
-PROBED = frozenset({healthz, readyz, ExportToDjangoView})
-"""Asked by address, whatever names the service has: they answer to any Host."""
+PROBED = frozenset({"healthz", "metrics", "readyz"})
+"""The app's pages that are asked by address, whatever names the service has: any Host will do."""
 
 BAD_HOST = Problem(
     400,
@@ -56,17 +54,21 @@ def _match(path: str, urlconf: str) -> ResolverMatch | None:
         match = resolve(path, urlconf)
     except Resolver404:
         return None
-    if match.func in PROBED or issubclass(getattr(match.func, "cls", object), Endpoint):
+    if _is_probed(match) or issubclass(getattr(match.func, "cls", object), Endpoint):
         return match
     return None
 
 
 def _bad_host(request: HttpRequest, match: ResolverMatch) -> HttpResponseBase | None:
     """The refusal of an endpoint asked for under a name that is not the service's."""
-    if match.func in PROBED:
+    if _is_probed(match):
         return None
     try:
         request.get_host()
     except DisallowedHost:
         return BAD_HOST.response()
     return None
+
+
+def _is_probed(match: ResolverMatch) -> bool:
+    return match.url_name in PROBED and match.app_names[-1:] == ["budget"]

@@ -46,6 +46,7 @@ from budget.services.calls import (
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, renew_batch, take
+from budget.services.snapshot import PoolSnapshot, snapshot
 from budget.services.usage import usage, usage_history, usage_totals
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "LedgerUnavailable",
     "OpenCall",
     "Outcome",
+    "PoolSnapshot",
     "QueueView",
     "Renewed",
     "Settled",
@@ -97,6 +99,7 @@ __all__ = [
     "renew",
     "renew_batch",
     "settle",
+    "snapshot",
     "take",
     "usage",
     "usage_history",

@@ -1,0 +1,94 @@
+"""Every metric of the ledger: its name, what it says, and its labels."""
+
+from typing import NamedTuple
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+Family = CounterMetricFamily | GaugeMetricFamily
+
+CLASS = ("pool", "workload_class")
+REASON = (*CLASS, "reason")
+LIMIT = ("pool", "limit")
+FLOOR = (*LIMIT, "workload_class")
+
+
+class Meter(NamedTuple):
+    """What one metric is."""
+
+    name: str
+    """As it is scraped: a counter's ends in `_total`."""
+    help: str
+    labels: tuple[str, ...] = ()
+
+    def family(self) -> Family:
+        """Its samples' place, still empty."""
+        if self.name.endswith("_total"):
+            return CounterMetricFamily(self.name, self.help, labels=self.labels)
+        return GaugeMetricFamily(self.name, self.help, labels=self.labels)
+
+
+UP = Meter("budget_up", "Whether the ledger answered: 1, or 0 and what follows from it is missing.")
+
+OFFERED = Meter(
+    "budget_calls_offered_total", "Calls that asked to be admitted, jobs that were queued.", CLASS
+)
+ADMITTED = Meter(
+    "budget_calls_admitted_total", "Calls that were admitted, attempts at jobs.", CLASS
+)
+SHED = Meter("budget_calls_shed_total", "Calls and jobs that were shed, by reason.", REASON)
+WOULD_SHED = Meter(
+    "budget_calls_would_shed_total",
+    "Admitted calls that a pool in observe mode would have shed in enforce mode, by reason.",
+    REASON,
+)
+EXPIRED = Meter("budget_jobs_expired_total", "Jobs dropped or done too late.", CLASS)
+LEASES_EXPIRED = Meter(
+    "budget_leases_expired_total", "Admitted calls that nobody settled in time.", CLASS
+)
+ESTIMATED = Meter("budget_tokens_estimated_total", "Tokens that admitted calls estimated.", CLASS)
+USED = Meter(
+    "budget_tokens_used_total",
+    "Tokens used by settled calls, and estimated by those whose lease expired.",
+    CLASS,
+)
+CORRECTED = Meter(
+    "budget_tokens_corrected_total",
+    "Tokens counted as used when a lease expired, and unused as its call was settled after all.",
+    CLASS,
+)
+REFUNDED = Meter("budget_tokens_refunded_total", "Tokens estimated and not used.", CLASS)
+OVERRUN = Meter("budget_tokens_overrun_total", "Tokens used beyond the estimate.", CLASS)
+
+AVAILABLE = Meter(
+    "budget_limit_available", "What is left, in the limit's unit; negative while in debt.", LIMIT
+)
+CAPACITY = Meter("budget_limit_capacity", "What the limit can hold, in its unit.", LIMIT)
+HELD = Meter("budget_limit_held", "What open leases hold of a gauge, in its unit.", LIMIT)
+FLOOR_UNSPENT = Meter(
+    "budget_floor_unspent", "What is left of the class's floor, in the limit's unit.", FLOOR
+)
+FLOOR_EFFECTIVE = Meter(
+    "budget_floor_effective",
+    "What is left of the class's floor as far as there is enough for it, in the limit's unit.",
+    FLOOR,
+)
+
+DEPTH = Meter("budget_queue_depth", "Jobs that wait.", CLASS)
+RUNNING = Meter("budget_queue_running", "Jobs that run.", CLASS)
+OLDEST_WAIT = Meter(
+    "budget_queue_oldest_wait_seconds",
+    "How long the oldest job that waits has waited; missing while none does.",
+    CLASS,
+)
+QUEUE_STATE = Meter(
+    "budget_queue_state", "1 for the state the queue is in, 0 for the others.", (*CLASS, "state")
+)
+
+CLASS_PAUSED = Meter("budget_class_paused", "Whether the class is paused: 1, else 0.", CLASS)
+POOL_PAUSED = Meter("budget_pool_paused", "Whether the pool is paused: 1, else 0.", ("pool",))
+POOL_MODE = Meter(
+    "budget_pool_mode", "1 for the mode the pool is in, 0 for the other.", ("pool", "mode")
+)
+
+METERS = tuple(meter for meter in globals().values() if isinstance(meter, Meter))
+"""All of them, in the order in which they are scraped."""
