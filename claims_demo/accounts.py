@@ -1,15 +1,23 @@
-"""Who may enter the demo: an editor, a viewer, and the keys of its services."""
+"""Who may enter the demo: one account for each way to use it, and the keys of its services."""
 
 import secrets
 from typing import NamedTuple
 
 import pghistory
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 
 from budget.models import ApiKey, Pool, WorkloadClass
 
-GROUPS = {"demo-editor": "policy editors", "demo-viewer": "viewers"}
+GROUPS = {
+    "demo-editor": "policy editors",
+    "demo-viewer": "viewers",
+    "demo-oncall": "on-call",
+    "demo-adjuster": "",
+}
+"""By account, the group whose rights it has; without one it sees claims and nothing else."""
+PERMISSIONS = {"demo-editor": ["classify_claims"]}
+"""On the claims platform, beyond what everybody may."""
 KEY_NAME = "demo: {}"
 
 
@@ -43,8 +51,13 @@ def demo_key(pool: str, workload_class: str | None = None) -> str:
 def _account(username: str, group: str) -> Account:
     password = secrets.token_urlsafe(12)
     user, _ = User.objects.get_or_create(username=username)
-    user.is_staff = user.is_active = True
+    user.is_active, user.is_staff = True, bool(group)
     user.set_password(password)
     user.save()
-    user.groups.set([Group.objects.get(name=group)])
+    user.groups.set(Group.objects.filter(name=group))
+    user.user_permissions.set(
+        Permission.objects.filter(
+            content_type__app_label="claims_demo", codename__in=PERMISSIONS.get(username, [])
+        )
+    )
     return Account(username, group, password)

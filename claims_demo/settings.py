@@ -82,6 +82,10 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "claims"
+LOGOUT_REDIRECT_URL = "login"
+
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True

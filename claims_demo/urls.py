@@ -1,9 +1,12 @@
 """Everything the claims demo serves."""
 
 from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
-from django.views.generic import RedirectView
+
+from claims_demo.claims.asking import ask
+from claims_demo.claims.pages import claim, claims
 
 
 def no_icon(request: HttpRequest) -> HttpResponse:
@@ -12,7 +15,12 @@ def no_icon(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", claims, name="claims"),
+    path("claims/<str:number>/", claim, name="claim"),
+    path("claims/<str:number>/ask", ask, name="ask"),
+    path("storm/", include("claims_demo.storm.urls")),
+    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
     path("favicon.ico", no_icon),
     path("admin/", admin.site.urls),
     path("", include("budget.urls")),

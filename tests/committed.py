@@ -31,7 +31,8 @@ def committed(_deleting: None, transactional_db: None) -> Iterator[None]:
 def _delete_everything(_: TransactionTestCase) -> None:
     own = [
         model
-        for model in apps.get_app_config("budget").get_models(include_auto_created=True)
+        for label in ("budget", "claims_demo")
+        for model in apps.get_app_config(label).get_models(include_auto_created=True)
         if not model._meta.proxy
     ]
     others = [LogEntry, OrmQ, Session, User.groups.through, User.user_permissions.through, User]

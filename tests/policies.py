@@ -6,7 +6,7 @@ from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.policy.document import read_document
 from budget.policy.load import load
 
-CLAIMS = Path(__file__).parent.parent / "claims_demo" / "policy.yaml"
+CLAIMS = Path(__file__).with_name("claims.yaml")
 
 
 def claims_pool() -> Pool:

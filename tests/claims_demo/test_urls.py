@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 
 
-def test_the_bare_address_leads_to_the_admin(client: Client) -> None:
+def test_the_bare_address_leads_to_the_claims(client: Client) -> None:
     answer = client.get("/")
 
     assert answer.status_code == 302
-    assert answer.headers["Location"] == "/admin/"
+    assert answer.headers["Location"] == "/login/?next=/"
 
 
 @pytest.mark.parametrize(("path", "status"), [("/favicon.ico", 204), ("/nothing", 404)])

@@ -1,0 +1,58 @@
+"""What comes in about claims, each time a reason to score the claim again."""
+
+from random import Random
+
+from django.utils import timezone
+
+from budget import services
+from budget.services import Shed
+from claims_demo.claims import POOL, requests, stories
+from claims_demo.claims.events import open_claim, record
+from claims_demo.models import Claim
+from claims_demo.models.claim import CLOSED
+from claims_demo.tasks import RESCORE
+
+SOURCE = "claims_demo.claims.intake.take_in"
+NEW_CLAIMS, DECISIONS = 0.25, 0.2
+"""How often a claim is new, and how often one is decided on."""
+
+
+def take_in(random: Random) -> str:
+    """Store the next thing that happens to some claim, and have the claim scored again.
+
+    Returns `enqueued`, or why the queue refused: the claim keeps the score it had, which its
+    page calls old. Raises LedgerUnavailable.
+    """
+    claim = _next(random)
+    request = requests.scoring(claim)
+    try:
+        services.enqueue(
+            POOL,
+            "rescore",
+            RESCORE,
+            {"claim": claim.number},
+            input_tokens=request.input_tokens,
+            output_tokens=request.max_tokens,
+            source=SOURCE,
+            tags={"claim": claim.number, "priority": claim.get_priority_display().lower()},
+        )
+    except Shed as shed:
+        return shed.reason
+    return "enqueued"
+
+
+def _next(random: Random) -> Claim:
+    """The claim that something has just happened to."""
+    chosen = None if random.random() < NEW_CLAIMS else _any_open()
+    if chosen is None:
+        chosen = stories.reported(random)
+        open_claim(chosen)
+    elif random.random() < DECISIONS:
+        record(chosen, stories.decision(chosen, random), Claim.Status.SETTLED, timezone.now())
+    else:
+        record(chosen, stories.happening(chosen, random), Claim.Status.ASSESSING, timezone.now())
+    return chosen
+
+
+def _any_open() -> Claim | None:
+    return Claim.objects.exclude(status__in=CLOSED).order_by("?").first()

@@ -1,0 +1,102 @@
+"""The nightly classification: claims that changed, through the provider's batch endpoint.
+
+A batch may take hours, and nobody is called back: whoever looks next takes in what has ended.
+"""
+
+import json
+import logging
+from collections import Counter
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from budget import services
+from budget.jobs import llm
+from budget.models import Job
+from budget.services import Shed
+from claims_demo.claims import POOL, replies, requests
+from claims_demo.models import Claim
+
+SOURCE = "claims_demo.claims.nightly.classify"
+MOST_AT_ONCE = 1000
+"""Answers taken in together."""
+GOES_ON = (Job.State.QUEUED, Job.State.RUNNING)
+
+logger = logging.getLogger(__name__)
+
+
+def classify(count: int) -> Counter[str]:
+    """Enqueue at most so many claims that changed since they were classified.
+
+    Returns how many were `enqueued`, and by reason how many the queue refused; those are
+    still due next time. Raises LedgerUnavailable.
+    """
+    take_in_answers()
+    outcomes: Counter[str] = Counter()
+    for claim_id in list(due().values_list("pk", flat=True)[:count]):
+        if outcome := _classify(claim_id):
+            outcomes[outcome] += 1
+    return outcomes
+
+
+def due() -> "QuerySet[Claim]":
+    """Claims to classify, the most urgent first."""
+    changed = Q(classified_at=None) | Q(classified_at__lt=F("changed_at"))
+    return Claim.objects.filter(changed, classification_job=None)
+
+
+def take_in_answers() -> int:
+    """Store the categories that jobs have come to; how many.
+
+    A claim whose job failed, or is gone, is due again.
+    """
+    waiting = Claim.objects.exclude(classification_job=None)
+    ids = waiting.values_list("classification_job", flat=True)[:MOST_AT_ONCE]
+    awaited = {job_id for job_id in ids if job_id is not None}
+    if not awaited:
+        return 0
+    jobs = list(Job.objects.filter(pk__in=awaited).only("state", "result", "enqueued_at"))
+    gone = awaited - {job.pk for job in jobs}
+    waiting.filter(classification_job__in=gone).update(classification_job=None)
+    return sum(_take_in(job) for job in jobs if job.state not in GOES_ON)
+
+
+def _take_in(job: Job) -> bool:
+    """End a classification; whether it brought a category."""
+    learned: dict[str, object] = {}
+    if job.state == Job.State.SUCCEEDED and job.result is not None:
+        try:
+            category = replies.category_of(json.loads(job.result))
+            learned = {"category": category, "classified_at": job.enqueued_at}
+        except replies.UnreadableReply as error:
+            logger.warning("Classification %s: %s", job.pk, error)
+    Claim.objects.filter(classification_job=job.pk).update(classification_job=None, **learned)
+    return bool(learned)
+
+
+def _classify(claim_id: int) -> str | None:
+    """One claim; None if somebody else classifies it by now.
+
+    Should this process die in here, a job may be left whose answer nobody takes in.
+    """
+    with transaction.atomic():
+        claim = due().filter(pk=claim_id).select_for_update(skip_locked=True).first()
+        if claim is None:
+            return None
+        request = requests.classification(claim)
+        try:
+            job = services.enqueue(
+                POOL,
+                "nightly",
+                llm.NAME,
+                request.args,
+                input_tokens=request.input_tokens,
+                output_tokens=request.max_tokens,
+                source=SOURCE,
+                tags={"claim": claim.number},
+            )
+        except Shed as shed:
+            return shed.reason
+        claim.classification_job = job.id
+        claim.save(update_fields=["classification_job"])
+    return "enqueued"

@@ -1,0 +1,1 @@
+"""A provider on this machine: llmock speaks Anthropic's protocol, `words` has what it says."""

@@ -1,0 +1,30 @@
+"""What the claims platform's jobs run."""
+
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from budget.jobs import llm
+from budget.tasks import Attempt, GiveUp, task
+from claims_demo.claims import replies, requests
+from claims_demo.models import Claim
+
+RESCORE = "claims_demo.tasks.rescore"
+
+
+@task
+def rescore(attempt: Attempt, *, claim: str) -> dict[str, Any]:
+    """Have the claim of that number scored as it stands now.
+
+    Running twice does no harm: a score of an earlier moment never replaces a later one.
+    """
+    found = Claim.objects.filter(number=claim).first()
+    if found is None:
+        attempt.used(0, 0)
+        raise GiveUp(f"There is no claim {claim} any more.")
+    now = timezone.now()
+    score = replies.score_of(llm.request(attempt, **requests.scoring(found).args))
+    older = Q(scored_at=None) | Q(scored_at__lt=now)
+    Claim.objects.filter(older, pk=found.pk).update(score=score, scored_at=now)
+    return {"score": score}
