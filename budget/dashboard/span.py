@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 STEPS = (
     (timedelta(hours=3), MINUTE),
     (timedelta(hours=12), 5 * MINUTE),
-    (timedelta(hours=36), 10 * MINUTE),
+    (timedelta(hours=26), 10 * MINUTE),
     (timedelta(days=8), 60 * MINUTE),
     (timedelta(days=31), 360 * MINUTE),
     (LONGEST, 1440 * MINUTE),
