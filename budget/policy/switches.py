@@ -6,6 +6,11 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from budget.models.choices import Mode
+from budget.policy.history import Change, Entry
+from budget.policy.rows import POLICY
+
+ON_CALL = frozenset({"pause", "drain", "resume"})
+"""Verbs for which the right to pause is enough; the others take the right to change."""
 
 
 class Switch(NamedTuple):
@@ -24,10 +29,26 @@ class Switch(NamedTuple):
         """Set it where it isn't so yet; what there is to say about it."""
         others = rows.exclude(**self.values)
         names = ", ".join(str(row) for row in others)
-        if not names:
+        # Of two who turn it at once, the second changes nothing.
+        if not names or not others.update(**self.values):
             return ""
-        others.update(**self.values)
         return f"{self.done}: {names}. {self.effect}"
+
+    def turned(self, row: Any) -> Change | None:
+        """The change since which a row stands as this switch sets it; None if it doesn't.
+
+        Tells its author, time and reason; what else the change did is left out.
+        """
+        if self.suits(row):
+            return None
+        kind = next(kind for kind in POLICY if isinstance(row, kind.model))
+        events = kind.events.objects.filter(pgh_obj_id=row.pk)
+        before = events.exclude(**self.values).order_by("-pgh_id").values("pgh_id").first()
+        since = events.filter(pgh_id__gt=before["pgh_id"] if before else 0)
+        event = since.order_by("pgh_id").first()
+        if event is None:
+            return None
+        return Change(event.pgh_created_at, event.transaction, [Entry(kind, event, None)])
 
 
 UNCHANGED = "Nothing was changed: it was so already."

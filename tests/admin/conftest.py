@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from budget.models import Pool, WorkloadClass
-from budget.policy.groups import EDITORS, VIEWERS
+from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
 from tests.committed import _deleting, committed
 from tests.policies import claims_pool
 
@@ -52,6 +52,12 @@ def other_editor() -> Client:
 def viewer() -> Client:
     """May look."""
     return _client("vic", VIEWERS)
+
+
+@pytest.fixture
+def on_call() -> Client:
+    """May look, pause, drain and resume."""
+    return _client("olga", ON_CALL)
 
 
 @pytest.fixture
