@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from budget.admin.reasoned import ReasonedAdmin
 from budget.pages.audit import ReasonForm, audit
 from budget.policy.history import fingerprint
-from budget.policy.switches import UNCHANGED, Switch
+from budget.policy.switches import ON_CALL, UNCHANGED, Switch
 
 READ_AS = {name: f"{name}_in_words" for name in ("paused", "draining", "batch")}
 
@@ -57,13 +57,20 @@ class PolicyAdmin(PolicyFields, ReasonedAdmin):
         return ["slug", *super().get_readonly_fields(request, obj)] if obj else []
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Switches, for those who may change."""
+        """Switches, for those who may turn them."""
         actions = super().get_actions(request)
-        if self.has_change_permission(request):
-            noun = self.opts.verbose_name_plural
-            for verb, switch in self.switches.items():
+        noun = self.opts.verbose_name_plural
+        for verb, switch in self.switches.items():
+            if self.may_turn(request, verb):
                 actions[verb] = (_to_switch_page, verb, f"{switch.label} selected {noun}")
         return actions
+
+    def may_turn(self, request: HttpRequest, verb: str) -> bool:
+        """Whether the user may change rows, or at least pause them where that is enough."""
+        pauses = f"{self.opts.app_label}.pause_{self.opts.model_name}"
+        return self.has_change_permission(request) or (
+            verb in ON_CALL and request.user.has_perm(pauses)
+        )
 
     def get_urls(self) -> list[URLPattern]:
         """The switch page comes before the pages of rows."""
@@ -85,7 +92,7 @@ class PolicyAdmin(PolicyFields, ReasonedAdmin):
         switch = self.switches.get(verb)
         if switch is None:
             raise Http404
-        if not self.has_change_permission(request):
+        if not self.may_turn(request, verb):
             raise PermissionDenied
         rows = self._chosen(request)
         form = ReasonForm(request.POST or None)
@@ -147,13 +154,13 @@ class PolicyAdmin(PolicyFields, ReasonedAdmin):
             return reverse(f"{base}_change", args=[rows[0].pk])
         return reverse(f"{base}_changelist")
 
-    def switch_links(self, row: Any) -> list[tuple[str, str]]:
-        """Label and address of the switches that would change something about the row."""
+    def switch_links(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        """Label and address of what the user may turn and would change something about the row."""
         base = f"admin:{self.opts.app_label}_{self.opts.model_name}_switch"
         return [
             (switch.label, f"{reverse(base, args=[verb])}?ids={row.pk}")
             for verb, switch in self.switches.items()
-            if switch.suits(row)
+            if switch.suits(row) and self.may_turn(request, verb)
         ]
 
 

@@ -144,7 +144,7 @@ class PoolAdmin(PolicyAdmin):
                 "usages": usages,
                 "observed": observed([stored], usages),
                 "notes": endpoint_notes(stored_terms(stored)),
-                "switch_links": self.switch_links(stored),
+                "switch_links": self.switch_links(request, stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)
 

@@ -58,14 +58,14 @@ class WorkloadClassAdmin(PolicyAdmin):
                 "queues": queues_of(stored, pools),
                 "usages": usages,
                 "observed": observed(pools, usages),
-                "switch_links": self.switch_links(stored),
+                "switch_links": self.switch_links(request, stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def switch_links(self, row: WorkloadClass) -> list[tuple[str, str]]:
+    def switch_links(self, request: HttpRequest, row: WorkloadClass) -> list[tuple[str, str]]:
         """An interactive class has no queue to drain."""
         drain = CLASS_SWITCHES["drain"].label
-        links = super().switch_links(row)
+        links = super().switch_links(request, row)
         return [link for link in links if row.tier != "interactive" or link[0] != drain]
 
     @admin.display(description="deadline", ordering="deadline_seconds")

@@ -1,5 +1,7 @@
 """Who gets to see and do what."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -87,6 +89,39 @@ def test_a_viewer_changes_nothing(viewer: Client, claims: Pool) -> None:
         assert viewer.get(url("pool_switch", verb) + f"?ids={claims.pk}").status_code == 403
     claims.refresh_from_db()
     assert not claims.paused
+
+
+PAUSES = ("pause", "drain", "resume")
+
+
+def test_whoever_is_on_call_pauses_drains_and_resumes(on_call: Client, claims: Pool) -> None:
+    for address in edits(claims):
+        allowed = any(f"/switch/{verb}/" in address for verb in PAUSES)
+        assert on_call.post(address, FIELDS).status_code == (302 if allowed else 403), address
+    event = rows.WORKLOAD_CLASS.events.objects.latest("pgh_id")
+    assert (event.pgh_context["username"], event.pgh_context["reason"]) == ("olga", "x")
+
+
+def test_whoever_is_on_call_sees_the_buttons_for_that(on_call: Client, claims: Pool) -> None:
+    for address, verbs in (
+        (pool_url(claims), ["pause"]),
+        (class_url("nightly"), ["pause", "drain"]),
+        (class_url("adjuster"), ["pause"]),
+    ):
+        page = on_call.get(address).content.decode()
+        assert re.findall(r"/switch/(\w+)/", page) == verbs
+        assert 'name="_save"' not in page
+
+
+@pytest.mark.parametrize(
+    ("page", "verbs"),
+    [("pool_changelist", ["pause", "resume"]), ("workloadclass_changelist", [*PAUSES])],
+)
+def test_whoever_is_on_call_has_the_actions_for_that(
+    on_call: Client, claims: Pool, page: str, verbs: list[str]
+) -> None:
+    form = on_call.get(url(page)).context["action_form"]
+    assert [verb for verb, _ in form.fields["action"].choices if verb] == verbs
 
 
 def test_a_viewer_has_no_actions(viewer: Client, claims: Pool) -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 
-from budget.policy.groups import EDITORS, VIEWERS
+from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +25,15 @@ def test_viewers_see_jobs_and_editors_may_cancel_one() -> None:
     assert {"view_job", "view_jobbatch"} <= codenames(VIEWERS)
     assert {name for name in codenames(EDITORS) if "job" in name and "view" not in name} == {
         "change_job"
+    }
+
+
+def test_whoever_is_on_call_sees_everything_and_pauses() -> None:
+    assert codenames(VIEWERS) < codenames(ON_CALL) < codenames(EDITORS)
+    assert codenames(ON_CALL) - codenames(VIEWERS) == {
+        "pause_pool",
+        "pause_workloadclass",
+        "change_job",
     }
 
 
