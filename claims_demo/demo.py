@@ -1,16 +1,17 @@
-"""`make demo`: the claims storm on a running service, from nothing."""
+"""`make demo`: the claims platform in a storm, from nothing."""
 
 import argparse
 import contextlib
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 from django.core.management import call_command
 from rich.console import Console
 
+from claims_demo.claims import POOL
 from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import data_dir
@@ -25,11 +26,10 @@ from claims_demo.processes import (
     require_free,
     web,
 )
+from claims_demo.provider import point_pool, provider
 from claims_demo.scoreboard import Scoreboard
-from claims_demo.storm.call import POOL
 from claims_demo.storm.process import StormProcess
 from claims_demo.storm.report import Orders, Report
-from claims_demo.storm.service import SERVICES
 from claims_demo.storm.weather import Weather
 from claims_demo.verdict import verdict
 
@@ -39,6 +39,15 @@ if TYPE_CHECKING:
 POLICY = Path(__file__).with_name("policy.yaml")
 HOST = "127.0.0.1"
 PORTS_TRIED = 20
+ADJUSTER = "demo-adjuster"
+"""As whom the storm's adjusters log in."""
+PAGES = {
+    "Claims": "/",
+    "Storm": "/storm/",
+    "Dashboard": "/dashboard/",
+    "Admin": "/admin/",
+    "API docs": "/api/docs/",
+}
 
 
 def demo(port: int, seconds: float | None, console: Console) -> int:
@@ -48,18 +57,22 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
     """
     prepare(HOST)
     from claims_demo.accounts import demo_accounts, demo_key  # models, once Django is set up
+    from claims_demo.claims.seed import seed
 
     console.print(f"Loading {POLICY.name} ...")
     call_command("load_policy", str(POLICY), reason="make demo")
+    seed()
     accounts, key = demo_accounts(), demo_key(POOL)
-    keys = {service.workload_class: demo_key(POOL, service.workload_class) for service in SERVICES}
     port = _port(port, console) if port else free_port(HOST)
     url = address(HOST, port)
-    with clusters() as jobs, web(HOST, port, log=_web_log()):
+    with contextlib.ExitStack() as stack:
+        point_pool(POOL, stack.enter_context(provider()))
+        jobs = stack.enter_context(clusters())
+        server = stack.enter_context(web(HOST, port, log=_web_log()))
         _introduce(url, accounts, key, console)
-        storm = StormProcess(Orders(url=url, keys=keys, first_calm=_first_calm(seconds)))
-        with contextlib.closing(storm):
-            report, cut_short = _watch(storm, jobs, url, key, seconds, console)
+        storm = StormProcess(_orders(url, accounts, seconds))
+        stack.enter_context(contextlib.closing(storm))
+        report, cut_short = _watch(storm, server, jobs, seconds, console)
     return _judge(report, cut_short, console)
 
 
@@ -74,68 +87,82 @@ def _port(wanted: int, console: Console) -> int:
     raise ProcessFailed(f"None of the ports from {wanted} on is free. Choose another with PORT=…")
 
 
-def _first_calm(seconds: float | None) -> float:
+def _orders(url: str, accounts: Sequence["Account"], seconds: float | None) -> Orders:
     """A short demo has a short calm, so that most of it is storm."""
     calm = Weather().first_calm
-    return calm if seconds is None else min(calm, seconds / 5)
+    password = next(each.password for each in accounts if each.username == ADJUSTER)
+    return Orders(
+        url=url,
+        username=ADJUSTER,
+        password=password,
+        first_calm=calm if seconds is None else min(calm, seconds / 5),
+    )
 
 
-def _introduce(url: str, accounts: list["Account"], key: str, console: Console) -> None:
-    """Prints the addresses and what to enter there."""
-    console.print(f"\nAdmin     {url}/admin/")
+def _introduce(url: str, accounts: Sequence["Account"], key: str, console: Console) -> None:
+    """Prints the addresses, the one to begin with first, and what to enter there."""
+    console.print()
+    for name, path in PAGES.items():
+        console.print(f"{name:9} {url}{path}")
+    console.print("\nLog in as")
     for account in accounts:
-        console.print(f"          {account.username} / {account.password}  ({account.group})")
-    console.print(f"API docs  {url}/api/docs/\n          Authorization: Api-Key {key}")
+        console.print(f"  {account.username} / {account.password}{_rights(account)}")
+    console.print(f"Call the API with\n  Authorization: Api-Key {key}")
     console.print("Passwords and key are new and shown only now.\n")
+
+
+def _rights(account: "Account") -> str:
+    return f"  ({account.group})" if account.group else ""
 
 
 def _watch(
     storm: StormProcess,
+    server: subprocess.Popen[bytes],
     jobs: Sequence[ClusterProcess],
-    url: str,
-    key: str,
     seconds: float | None,
     console: Console,
-) -> tuple[Report, bool]:
+) -> tuple[Report | None, bool]:
     """Shows the storm to its end; returns the last report, and whether it was cut short."""
-    report = Report(elapsed=0, is_storm=False, storms=0, tallies={})
-    headers = {"Authorization": f"Api-Key {key}"}
-    with (
-        httpx2.Client(base_url=url, headers=headers, trust_env=False) as client,
-        Scoreboard(console) as board,
-    ):
+    report = None
+    with Scoreboard(console) as board:
         try:
             for report in storm.reports():
-                board.show(report, _pool(client))
-                for cluster in jobs:
-                    cluster.require_running()
+                board.show(report, _pool())
+                _require_running(server, jobs)
                 if seconds is not None and round(report.elapsed) >= seconds:
                     storm.end()
         except KeyboardInterrupt:
             return report, True
-    if seconds is None or round(report.elapsed) < seconds:
+    if report is None or seconds is None or round(report.elapsed) < seconds:
         raise ProcessFailed("The storm process ended early: its output above says why.")
     return report, False
 
 
-def _pool(client: httpx2.Client) -> dict[str, Any] | None:
-    """The pool as the API shows it; None once an edit has taken it, or the key's way to it."""
+def _require_running(server: subprocess.Popen[bytes], jobs: Sequence[ClusterProcess]) -> None:
+    """Raises ProcessFailed when one of the service's processes has ended."""
+    if server.poll() is not None:
+        raise ProcessFailed(f"The web process has ended: {_web_log()} says why.")
+    for cluster in jobs:
+        cluster.require_running()
+
+
+def _pool() -> dict[str, Any] | None:
+    """The pool as it is now; None once an edit has taken it."""
+    from budget import services
+
     try:
-        response = client.get(f"/api/v1/pools/{POOL}")
-        return None if response.is_client_error else dict(response.raise_for_status().json())
-    except httpx2.HTTPError as error:
-        raise ProcessFailed(
-            f"The service stopped answering ({error}): {_web_log()} says why."
-        ) from error
+        return services.pool_view(POOL)
+    except services.UnknownPool:
+        return None
 
 
 def _web_log() -> Path:
     return data_dir() / "web.log"
 
 
-def _judge(report: Report, cut_short: bool, console: Console) -> int:
+def _judge(report: Report | None, cut_short: bool, console: Console) -> int:
     """Says in words what the storm showed."""
-    if not report.tallies:
+    if report is None:
         return 0
     told, broken = verdict(report)
     console.print("\nWhat the storm showed", *told, sep="\n  ")

@@ -1,5 +1,6 @@
 """The storm's progress: a live table on a terminal, plain lines elsewhere."""
 
+from functools import reduce
 from types import TracebackType
 from typing import Any, Self
 
@@ -7,22 +8,29 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from claims_demo.storm.report import Report, Tally
+from claims_demo.storm.report import Report
+from claims_demo.storm.tally import Tally
+from claims_demo.storm.weather import CALM
 
 UNITS = ("total_tokens", "output_tokens", "input_tokens", "requests")
 """Whose levels to show: of the first of these the pool has, and of a rate before a gauge."""
 GONE, NONE = "gone", "–"
 PLAIN_EVERY = 5.0
 """Seconds between plain reports."""
-COLUMNS = ("class", "offered", "admitted", "shed", "settled tokens", "level", "floor")
+COLUMNS = (
+    *("class", "offered", "admitted", "shed", "expired", "waiting"),
+    *("used tokens", "level", "floor"),
+)
 
 
 class Scoreboard:
     """Shows reports beside the pool's balances while its block runs.
 
-    `level` is what is left: of a class's floor, in the last row of the pool; `floor` is
-    the whole of it, in the last row the capacity. Both in tokens, unless the headline
-    names another limit. The policy may change meanwhile: what it has no more is `gone`.
+    `offered`, `admitted`, `shed` and `expired` are decisions of the ledger: a refused question
+    is offered again when its adjuster comes back. `level` is what is left: of a class's floor,
+    in the last row of the pool; `floor` is the whole of it, in the last row the capacity. Both
+    in tokens, unless the headline names another limit. The policy may change meanwhile: what
+    it has no more is `gone`.
     """
 
     def __init__(self, console: Console) -> None:
@@ -60,14 +68,17 @@ class Scoreboard:
 
 def shed_in_words(tally: Tally) -> str:
     """`12 (8 headroom, 4 floor_protected)`, most frequent reason first."""
-    if not tally.shed:
-        return "0"
-    reasons = sorted(tally.shed.items(), key=lambda item: (-item[1], item[0]))
-    return f"{tally.shed_total:,} ({', '.join(f'{count:,} {name}' for name, count in reasons)})"
+    return f"{tally.shed_total:,} ({counts_in_words(tally.shed)})" if tally.shed else "0"
+
+
+def counts_in_words(counts: dict[str, int]) -> str:
+    """`8 headroom, 4 floor_protected`, most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count:,} {name}" for name, count in ordered)
 
 
 def _headline(report: Report, limit: dict[str, Any] | None) -> str:
-    weather = "storm: all services spike together" if report.is_storm else "calm"
+    weather = "calm" if report.strength == CALM else f"storm: {report.strength} times the claims"
     of = f" (levels of {limit['unit']})" if limit and limit["unit"] != UNITS[0] else ""
     return f"{report.elapsed:4.0f} s  {weather}{of}"
 
@@ -79,7 +90,8 @@ def _rows(
     classes = pool["classes"] if pool else {}
     tallies = {slug: Tally() for slug in classes} | report.tallies
     rows = [
-        (*_counts(slug, tally), *_floor(slug, classes, limit)) for slug, tally in tallies.items()
+        (*_counts(slug, tally, report.waiting.get(slug, 0)), *_floor(slug, classes, limit))
+        for slug, tally in tallies.items()
     ]
     if pool is None:
         return [*rows, (*_sums(report), GONE, NONE)]
@@ -88,24 +100,24 @@ def _rows(
     return [*rows, (*_sums(report), f"{limit['available']:,.0f}", f"{limit['capacity']:,.0f}")]
 
 
-def _counts(slug: str, tally: Tally) -> tuple[str, ...]:
+def _counts(slug: str, tally: Tally, waiting: int) -> tuple[str, ...]:
     return (
         slug,
         f"{tally.offered:,}",
         f"{tally.admitted:,}",
         shed_in_words(tally),
-        f"{tally.settled_tokens:,}",
+        f"{tally.expired:,}",
+        f"{waiting:,}",
+        f"{tally.used_tokens:,}",
     )
 
 
 def _sums(report: Report) -> tuple[str, ...]:
-    whole = report.tallies.values()
-    return (
-        "pool",
-        f"{sum(tally.offered for tally in whole):,}",
-        f"{sum(tally.admitted for tally in whole):,}",
-        f"{sum(tally.shed_total for tally in whole):,}",
-        f"{sum(tally.settled_tokens for tally in whole):,}",
+    whole = reduce(Tally.plus, report.tallies.values(), Tally())
+    counts = _counts("pool", whole, sum(report.waiting.values()))
+    return tuple(
+        f"{whole.shed_total:,}" if name == "shed" else count
+        for name, count in zip(COLUMNS, counts, strict=False)
     )
 
 

@@ -2,13 +2,19 @@
 
 from typing import NamedTuple
 
-from claims_demo.scoreboard import shed_in_words
-from claims_demo.storm.report import Report, Tally
-from claims_demo.storm.service import SERVICES, Service
+from claims_demo.scoreboard import counts_in_words, shed_in_words
+from claims_demo.storm.report import Report
+from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS, Service
+from claims_demo.storm.tally import Tally
+from claims_demo.storm.weather import CALM
+from claims_demo.storm.words import in_seconds
 
 SERVED_PERCENT = 95
-"""How many of the strictest class's calls must be answered in time."""
-CAPACITY_REASONS = {"yielding", "ceiling", "pool_exhausted", "floor_protected", "headroom"}
+"""How many of the adjusters' questions must be answered in time."""
+SCARCITY = {
+    *("yielding", "ceiling", "pool_exhausted", "floor_protected", "headroom", "queue_full"),
+}
+"""Reasons for which there was not enough, of the allowance or of room to wait for it."""
 
 
 class Verdict(NamedTuple):
@@ -19,40 +25,57 @@ class Verdict(NamedTuple):
 
 
 def verdict(report: Report) -> Verdict:
-    """Judges the last report: the strictest served, the loosest shed for lack of capacity."""
-    first, *_, last = SERVICES
-    tallies = report.tallies
-    told = [_told(service, tallies[service.workload_class]) for service in SERVICES]
+    """Judges the last report: the person waiting served, at the expense of what can wait."""
+    asked = report.tallies[ADJUSTERS.workload_class]
+    told = [
+        _told_of_adjusters(asked, report.p95_ms),
+        *(_told_of_queue(service, report) for service in OTHERS),
+    ]
     broken = [
-        *([] if report.storms else ["The storm had not begun."]),
-        *_unserved(first, tallies[first.workload_class]),
-        *_unshed(last, tallies[last.workload_class]),
+        *([] if report.strongest > CALM else ["The storm had not begun."]),
+        *_unserved(asked),
+        *_plenty(report),
     ]
     return Verdict(told, broken)
 
 
-def _told(service: Service, tally: Tally) -> str:
+def _told_of_adjusters(tally: Tally, p95_ms: int | None) -> str:
     return (
-        f"{service.name}: {tally.in_time:,} of {tally.finished:,} finished calls were answered "
-        f"within {service.deadline_seconds:,.0f} s. Asked {tally.offered:,} times, the budget "
-        f"admitted {tally.admitted:,} and shed {shed_in_words(tally)}."
+        f"{ADJUSTERS.name}: {tally.in_time:,} of {tally.finished:,} questions were answered within "
+        f"{BUDGET_SECONDS:.0f} s, 95 % of the answers within {in_seconds(p95_ms)}. "
+        f"The budget admitted {tally.admitted:,} and shed {shed_in_words(tally)}."
     )
 
 
-def _unserved(service: Service, tally: Tally) -> list[str]:
-    faults = [f"{service.name}: {count} × {fault}" for fault, count in tally.faults.items()]
+def _told_of_queue(service: Service, report: Report) -> str:
+    tally, waiting = report.tallies[service.workload_class], report.waiting[service.workload_class]
+    held = f", which stood still for {counts_in_words(tally.held)} seconds" if tally.held else ""
+    return (
+        f"{service.name}: {tally.enqueued:,} of {tally.asked:,} jobs were let into the queue"
+        f"{held}; {tally.admitted:,} were begun, {waiting:,} wait, {tally.expired:,} expired. "
+        f"The budget shed {shed_in_words(tally)}."
+    )
+
+
+def _unserved(tally: Tally) -> list[str]:
+    faults = [f"{ADJUSTERS.name}: {count} × {fault}" for fault, count in tally.faults.items()]
     if not tally.finished:
-        return [*faults, f"No call of the {service.name} came to an end."]
+        return [*faults, f"No question to the {ADJUSTERS.name} came to an end."]
     if tally.in_time * 100 < SERVED_PERCENT * tally.finished:
         return [
             *faults,
-            f"Only {tally.in_time} of {tally.finished} calls of the {service.name} were answered "
-            f"in time: {tally.late} came late, {tally.gave_up} gave up, {tally.failed} failed.",
+            f"Only {tally.in_time} of {tally.finished} questions were answered in time: "
+            f"{tally.late} came late, {tally.gave_up} gave up, {tally.failed} failed.",
         ]
     return []
 
 
-def _unshed(service: Service, tally: Tally) -> list[str]:
-    if not any(tally.shed.get(reason) for reason in CAPACITY_REASONS):
-        return [f"{service.name} was not shed, so the storm did not exhaust the pool."]
-    return []
+def _plenty(report: Report) -> list[str]:
+    """Where nobody goes short, nothing is shown."""
+    tallies = [report.tallies[service.workload_class] for service in OTHERS]
+    if any(
+        tally.expired or SCARCITY & (tally.shed.keys() | tally.held.keys()) for tally in tallies
+    ):
+        return []
+    names = " nor ".join(service.name for service in OTHERS)
+    return [f"Neither {names} was refused or had to wait, so the storm did not exhaust the pool."]

@@ -1,165 +1,112 @@
-"""The storm's arithmetic, and how one of its calls behaves."""
+"""The storm's arithmetic."""
 
-import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from random import Random
+from datetime import UTC, datetime, timedelta
 
-import httpx2
+import msgspec
 import pytest
-import yaml
 
-from claims_demo.storm.call import Line
-from claims_demo.storm.report import Tally
-from claims_demo.storm.service import SERVICES, Service, Size
+from claims_demo.models.storm import StormSecond
+from claims_demo.storm.finding import finding
+from claims_demo.storm.pace import Pace
+from claims_demo.storm.span import Span, quantile
+from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import Weather
-from tests.claims_demo.answering import Answer, Request, answering
+from claims_demo.storm.words import in_percent
 
-POLICY = yaml.safe_load(
-    (Path(__file__).resolve().parents[2] / "claims_demo" / "policy.yaml").read_text()
-)
 WEATHER = Weather(first_calm=4, storm=30, calm=20)
-SERVICE = Service(
-    name="rush",
-    workload_class="rush",
-    deadline_seconds=1.0,
-    calm_per_second=1,
-    storm_per_second=10,
-    burst=5,
-    at_once=10,
-    input_tokens=(10, 20),
-    max_output_tokens=10,
-)
-SIZE = Size(input_tokens=15, output_tokens=10, used_output_tokens=4)
 
 
 @pytest.mark.parametrize(
-    ("elapsed", "storms", "stormy", "is_storm"),
-    [
-        (0, 0, 0, False),
-        (3.9, 0, 0, False),
-        (4, 1, 0, True),
-        (33, 1, 29, True),
-        (40, 1, 30, False),
-        (54, 2, 30, True),
-        (60, 2, 36, True),
-        (1000, 20, 600, False),
-    ],
+    ("elapsed", "strength"),
+    [(0, 1), (3.9, 1), (4, 10), (33.9, 10), (34, 1), (53.9, 1), (54, 10), (1000, 1)],
 )
-def test_storms_alternate_with_calms(
-    elapsed: float, storms: int, stormy: float, is_storm: bool
-) -> None:
-    assert WEATHER.storms(elapsed) == storms
-    assert WEATHER.storm_seconds(elapsed) == pytest.approx(stormy)
-    assert WEATHER.is_storm(elapsed) == is_storm
+def test_storms_alternate_with_calms(elapsed: float, strength: int) -> None:
+    assert WEATHER.strength(elapsed) == strength
 
 
-def test_calls_are_due_by_the_weather() -> None:
-    assert SERVICE.calls_due(WEATHER, 4 - 0.01) == 3
-    assert SERVICE.calls_due(WEATHER, 4) == 4 + 5
-    assert SERVICE.calls_due(WEATHER, 6) == 4 + 5 + 20
-    assert SERVICE.calls_due(WEATHER, 54) == 4 + 20 + 300 + 2 * 5
+def test_work_falls_due_by_the_strength_and_nothing_is_lost_to_rounding() -> None:
+    pace = Pace(per_second=0.3)
+    assert sum(pace.due(1, 0.1) for _ in range(1000)) in {29, 30}
+    assert sum(pace.due(10, 0.1) for _ in range(1000)) in {299, 300, 301}
 
 
-def test_the_services_are_those_of_the_policy() -> None:
-    deadlines = {
-        slug: terms["deadline_seconds"] for slug, terms in POLICY["workload_classes"].items()
-    }
-    assert {each.workload_class: each.deadline_seconds for each in SERVICES} == deadlines
+def test_no_more_falls_due_than_there_are_people_to_ask() -> None:
+    assert Pace(per_second=2, most_per_second=5).due(10, 1) == 5
 
 
-def test_the_storm_exhausts_the_pool_but_not_the_strictest_floor() -> None:
-    pool = POLICY["pools"]["claims"]
-    per_second = pool["limits"][0]["amount"] / 60
-    floor = pool["reservations"]["adjuster"]["share_percent"] / 100
-    asked = {each.workload_class: _tokens_per_second(each) for each in SERVICES}
-    assert sum(asked.values()) > 3 * per_second
-
-    stock = floor * per_second * 60 * pool["limits"][0]["burst_percent"] / 100
-    assert asked["adjuster"] > floor * per_second
-    assert WEATHER.storm * (asked["adjuster"] - floor * per_second) < stock * 1.2
+def test_tallies_add_up_and_differ_field_by_field() -> None:
+    one = Tally(asked=2, shed={"headroom": 1, "queue_full": 2})
+    both = one.plus(Tally(asked=1, shed={"headroom": 3}, expired=4))
+    assert both == Tally(asked=3, shed={"headroom": 4, "queue_full": 2}, expired=4)
+    assert both.since(one) == Tally(asked=1, shed={"headroom": 3}, expired=4)
 
 
-def test_a_model_takes_longer_to_write_more_and_never_beyond_its_allowance() -> None:
-    for service in SERVICES:
-        for seed in range(50):
-            size = service.size(Random(seed))
-            assert 0 < size.used_output_tokens <= size.output_tokens
-            assert 0 < size.seconds < 6
+def test_what_nobody_asked_for_has_no_percentage() -> None:
+    assert Tally().in_time_percent is None
+    assert Tally().shed_percent is None
+    assert Tally(in_time=3, late=1).in_time_percent == 75
+    assert Tally(offered=10, shed={"headroom": 4}).shed_percent == 40
 
 
-def test_an_admitted_call_is_settled_with_what_it_used() -> None:
-    sent, tally = call(lambda request: admitted(request))
-    assert [request.path for request in sent] == [
-        "/api/v1/admissions",
-        "/api/v1/admissions/one/settle",
+@pytest.mark.parametrize(
+    ("percent", "text"), [(None, "–"), (0, "0 %"), (0.2, "1 %"), (99.9, "99 %"), (100, "100 %")]
+)
+def test_a_few_are_never_none_and_nearly_all_never_all(percent: float | None, text: str) -> None:
+    assert in_percent(percent) == text
+
+
+def test_a_quantile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:
+    assert quantile([], 0.95) is None
+    assert quantile([7], 0.5) == 7
+    assert quantile([*range(1, 101)], 0.95) == 95
+    assert quantile([30, 10, 20], 0.5) == 20
+
+
+def seconds(*waits: list[int], strength: int = 10, **tallies: Tally) -> list[StormSecond]:
+    """Seconds on end, each with the same tallies."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [
+        StormSecond(
+            at=start + timedelta(seconds=number),
+            strength=strength,
+            waits_ms=waits_ms,
+            counts=msgspec.to_builtins(tallies),
+        )
+        for number, waits_ms in enumerate(waits)
     ]
-    assert sent[1].body == {
-        "outcome": "succeeded",
-        "input_tokens": 15,
-        "output_tokens": 4,
-    }
-    assert tally == Tally(calls=1, in_time=1, offered=1, admitted=1, settled_tokens=19)
 
 
-def test_a_refused_call_comes_back_when_told_to_and_under_the_same_key() -> None:
-    answers: Iterator[Callable[[Request], Answer]] = iter(
-        [lambda _: shed("headroom", 40), lambda _: shed("pool_exhausted", 30), admitted, admitted]
+def test_a_span_of_seconds_sums_them_up() -> None:
+    span = Span(seconds([300, 900], [], [500], rescore=Tally(shed={"headroom": 2}, expired=1)))
+    assert span.wait_ms(0.5) == 500
+    assert span.tally("rescore") == Tally(shed={"headroom": 6}, expired=3)
+    assert span.turned_away_per_second("rescore") == 3
+    assert span.turned_away_per_second("nightly") == 0
+    assert Span([]).turned_away_per_second("rescore") is None
+
+
+def test_the_finding_says_who_was_served_and_who_went_short() -> None:
+    storm = Span(
+        seconds(
+            [400, 800],
+            adjuster=Tally(in_time=199, late=1),
+            rescore=Tally(offered=10, shed={"queue_full": 4}),
+            nightly=Tally(offered=10, shed={"headroom": 9}, expired=3),
+        )
     )
-    sent, tally = call(lambda request: next(answers)(request))
-    assert len({request.headers["idempotency-key"] for request in sent[:3]}) == 1
-    assert tally == Tally(
-        calls=1,
-        in_time=1,
-        offered=3,
-        admitted=1,
-        shed={"headroom": 1, "pool_exhausted": 1},
-        settled_tokens=19,
+    assert finding(storm) == (
+        "Claims come in at 10 times their usual pace. In the last minute 99 % of the adjusters' "
+        "questions were answered within 2 seconds, 95 % of the answers within 0.8 s. Meanwhile "
+        "of re-score 40 % was refused, and of nightly classification 90 % was refused and 3 jobs "
+        "expired."
     )
 
 
-@pytest.mark.parametrize("milliseconds", [1500, None], ids=["after its deadline", "never"])
-def test_a_call_gives_up_when_no_retry_is_in_time(milliseconds: int | None) -> None:
-    _, tally = call(lambda _: shed("headroom", milliseconds))
-    assert tally == Tally(calls=1, gave_up=1, offered=1, shed={"headroom": 1})
-
-
-@pytest.mark.parametrize("status", [403, 404])
-def test_an_error_is_told_and_no_decision(status: int) -> None:
-    """Such as a class or pool that an edit took away."""
-    _, tally = call(lambda _: Answer(status, {"title": "Nothing here"}))
-    assert (tally.failed, tally.offered, tally.admitted, tally.shed) == (1, 0, 0, {})
-    assert str(status) in next(iter(tally.faults))
-
-
-def test_a_ledger_that_is_away_is_asked_again() -> None:
-    away = Answer(503, {"title": "away"}, {"Retry-After": "0"})
-    answers = iter([lambda _: away, admitted, admitted])
-    _, tally = call(lambda request: next(answers)(request))
-    assert tally == Tally(calls=1, in_time=1, offered=1, admitted=1, settled_tokens=19)
-
-
-def call(answer: Callable[[Request], Answer]) -> tuple[list[Request], Tally]:
-    """Makes one call; returns the requests that were sent, and the tally."""
-    tally = Tally()
-
-    async def make(url: str) -> None:
-        async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
-            await Line(SERVICE, client, tally, asyncio.Event()).call(SIZE)
-
-    with answering(answer) as (url, sent):
-        asyncio.run(make(url))
-    return sent, tally
-
-
-def admitted(request: Request) -> Answer:
-    return Answer(200 if request.path.endswith("settle") else 201, {"id": "one"})
-
-
-def shed(reason: str, milliseconds: int | None) -> Answer:
-    headers = {} if milliseconds is None else {"retry-after-ms": str(milliseconds)}
-    return Answer(429, {"decision": "shed", "reason": reason}, headers)
-
-
-def _tokens_per_second(service: Service) -> float:
-    return service.storm_per_second * (sum(service.input_tokens) / 2 + service.max_output_tokens)
+def test_the_finding_of_a_calm_is_calm() -> None:
+    calm = Span(seconds([400], strength=1, adjuster=Tally(in_time=1)))
+    assert finding(calm) == (
+        "Claims come in at their usual pace. In the last minute 100 % of the adjusters' questions "
+        "were answered within 2 seconds, 95 % of the answers within 0.4 s. No other work was "
+        "turned away."
+    )
+    assert "No adjuster's question came to an end" in finding(Span(seconds([], strength=1)))

@@ -1,0 +1,67 @@
+"""The figures of the storm page, as they are shown."""
+
+from typing import NamedTuple
+
+from budget import services
+from budget.services import QueueView
+from claims_demo.claims import POOL
+from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS, Service
+from claims_demo.storm.span import Span
+from claims_demo.storm.words import NOT_KNOWN, in_percent, in_seconds
+
+
+class Figure(NamedTuple):
+    """One figure, with the name of its place on the page."""
+
+    name: str
+    label: str
+    text: str
+
+
+class Card(NamedTuple):
+    """One service's figures."""
+
+    name: str
+    figures: list[Figure]
+
+
+def cards(minute: Span) -> list[Card]:
+    """How each service fared in the last minute, and how its queue stands now."""
+    try:
+        queues = services.queues(POOL)
+    except services.UnknownPool:  # an edit of the policy may take it away
+        queues = {}
+    return [
+        _adjusters(minute),
+        *(_queued(service, minute, queues.get(service.workload_class)) for service in OTHERS),
+    ]
+
+
+def _adjusters(minute: Span) -> Card:
+    slug = ADJUSTERS.workload_class
+    asked = minute.tally(slug)
+    within = f"answered within {BUDGET_SECONDS:.0f} seconds"
+    return Card(
+        ADJUSTERS.name,
+        [
+            Figure(f"{slug}-p95", "95 % of the answers within", in_seconds(minute.wait_ms(0.95))),
+            Figure(f"{slug}-in-time", within, in_percent(asked.in_time_percent)),
+        ],
+    )
+
+
+def _queued(service: Service, minute: Span, queue: QueueView | None) -> Card:
+    slug = service.workload_class
+    shed = in_percent(minute.tally(slug).shed_percent)
+    wait = queue.oldest_wait_seconds if queue else None
+    return Card(
+        service.name,
+        [
+            Figure(f"{slug}-shed", "refused", shed),
+            Figure(f"{slug}-depth", "jobs waiting", f"{queue.depth:,}" if queue else NOT_KNOWN),
+            Figure(
+                f"{slug}-wait", "the oldest for", NOT_KNOWN if wait is None else f"{wait:,.0f} s"
+            ),
+            Figure(f"{slug}-state", "state", queue.state if queue else NOT_KNOWN),
+        ],
+    )

@@ -1,0 +1,49 @@
+"""What the last minute of a storm shows, in a sentence or two."""
+
+from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS
+from claims_demo.storm.span import Span
+from claims_demo.storm.tally import Tally
+from claims_demo.storm.weather import CALM
+from claims_demo.storm.words import in_percent, in_seconds
+
+NOTHING_ASKED = "No adjuster's question came to an end in the last minute."
+NOTHING_TURNED_AWAY = "No other work was turned away."
+
+
+def finding(minute: Span) -> str:
+    """How the person waiting fared, and at whose expense."""
+    times = "" if minute.strength == CALM else f"{minute.strength} times "
+    asked = minute.tally(ADJUSTERS.workload_class)
+    return " ".join(
+        [
+            f"Claims come in at {times}their usual pace.",
+            _answered(asked, minute.wait_ms(0.95)),
+            _turned_away(minute),
+        ]
+    )
+
+
+def _answered(asked: Tally, p95_ms: int | None) -> str:
+    if not asked.finished:
+        return NOTHING_ASKED
+    most = "" if p95_ms is None else f", 95 % of the answers within {in_seconds(p95_ms)}"
+    return (
+        f"In the last minute {in_percent(asked.in_time_percent)} of the adjusters' questions were "
+        f"answered within {BUDGET_SECONDS:.0f} seconds{most}."
+    )
+
+
+def _turned_away(minute: Span) -> str:
+    parts = []
+    for service in OTHERS:
+        tally = minute.tally(service.workload_class)
+        if tally.turned_away:
+            parts.append(f"of {service.name} {_losses(tally)}")
+    return f"Meanwhile {', and '.join(parts)}." if parts else NOTHING_TURNED_AWAY
+
+
+def _losses(tally: Tally) -> str:
+    losses = [f"{in_percent(tally.shed_percent)} was refused"] if tally.shed_total else []
+    if tally.expired:
+        losses.append(f"{tally.expired:,} job{'' if tally.expired == 1 else 's'} expired")
+    return " and ".join(losses)
