@@ -4,17 +4,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import BigIntegerField, F, Func, Max, Min, Q, Sum
-from django.db.models.functions import NullIf
-
 from budget import services
 from budget.ledger.errors import BudgetError
-from budget.models import Pool, UsageMinute, WorkloadClass
+from budget.models import Pool, WorkloadClass
 from budget.models.choices import Mode
+from budget.services import UsageHistory
 
-DAY = timedelta(days=1)
-WEEK = timedelta(days=7)
-MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+HOURS = {"day": 24, "week": 168}
 
 
 class Span(NamedTuple):
@@ -28,13 +25,6 @@ class Span(NamedTuple):
     """Calls admitted only because the pool observes."""
 
 
-class Counts(Func):
-    """The sum of a JSON object's values."""
-
-    template = "(SELECT sum(value::bigint) FROM jsonb_each_text(%(expressions)s))"
-    output_field = BigIntegerField()
-
-
 class Usage(NamedTuple):
     """What a class did on a pool lately."""
 
@@ -45,13 +35,13 @@ class Usage(NamedTuple):
 
 
 def recent_usage(pools: Iterable[Pool], workload_class: str | None = None) -> list[Usage]:
-    """Usage of the last 24 hours and 7 days by pool and class, the open minute included.
+    """Usage of the last 24 and 168 hours by pool and class, and of the one that is open.
 
     Utilisation is what the class took of the pool's leading limit, in percent of what that
-    limit allows in the time since the pool was first used, at most the stretch.
+    limit allowed in the minutes that are known. Nothing for a pool whose ledger doesn't answer.
     """
-    now = datetime.now(UTC)
-    return [usage for pool in pools for usage in _usage_of(pool, workload_class, now)]
+    ordered = list(WorkloadClass.objects.values_list("slug", flat=True))
+    return [usage for pool in pools for usage in _usage_of(pool, workload_class, ordered)]
 
 
 def observed(pools: Iterable[Pool], usages: Iterable[Usage]) -> bool:
@@ -61,70 +51,40 @@ def observed(pools: Iterable[Pool], usages: Iterable[Usage]) -> bool:
     )
 
 
-def _usage_of(pool: Pool, workload_class: str | None, now: datetime) -> list[Usage]:
-    closed = UsageMinute.objects.filter(pool_id=pool.pk)
-    ends = closed.aggregate(first=Min("minute"), last=Max("minute"))
-    opened = _open_minute(pool, ends["last"], now)
-    first = ends["first"] or min([row["minute"] for row in opened], default=now)
-    if workload_class is not None:
-        closed = closed.filter(workload_class=workload_class)
-        opened = [row for row in opened if row["workload_class"] == workload_class]
-    sums = {row["workload_class"]: row for row in _sums(closed, now)}
-    late = {row["workload_class"]: row for row in opened}
+def _usage_of(pool: Pool, workload_class: str | None, ordered: list[str]) -> list[Usage]:
+    end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + HOUR
+    try:
+        found = services.usage_history(pool.slug, end - (HOURS["week"] + 1) * HOUR, end, HOUR)
+    except BudgetError:
+        return []
+    gone = sorted(found.classes.keys() - set(ordered))
+    slugs = [slug for slug in ordered if slug in found.classes] + gone
     return [
-        Usage(
-            pool.slug,
-            slug or "untagged",
-            *[
-                _span(name, sums.get(slug, {}), late.get(slug, {}), _minutes(first, now, stretch))
-                for name, stretch in (("day", DAY), ("week", WEEK))
-            ],
-        )
-        for slug in _strictest_first(sums.keys() | late.keys())
+        Usage(pool.slug, slug or "untagged", *(_span(found, slug, n) for n in HOURS.values()))
+        for slug in slugs
+        if workload_class in (None, slug)
     ]
 
 
-def _strictest_first(slugs: set[str]) -> list[str]:
-    ordered = list(WorkloadClass.objects.filter(slug__in=slugs).values_list("slug", flat=True))
-    return [*ordered, *sorted(slugs - set(ordered))]
-
-
-def _sums(closed: Any, now: datetime) -> Any:
-    """One row per class with the sums of both stretches."""
-    taken = F("charged") * 100.0 / NullIf(F("allowance"), 0)
-    columns = {}
-    for name, stretch in (("day", DAY), ("week", WEEK)):
-        within = Q(minute__gte=now - stretch)
-        columns[f"{name}_offered"] = Sum("offered", filter=within, default=0)
-        columns[f"{name}_admitted"] = Sum("admitted", filter=within, default=0)
-        columns[f"{name}_shed"] = Sum(Counts("shed"), filter=within, default=0)
-        columns[f"{name}_would_shed"] = Sum(Counts("would_shed"), filter=within, default=0)
-        columns[f"{name}_taken"] = Sum(taken, filter=within, default=0.0)
-    return closed.filter(minute__gte=now - WEEK).values("workload_class").annotate(**columns)
-
-
-def _open_minute(pool: Pool, last_closed: datetime | None, now: datetime) -> list[dict[str, Any]]:
-    """The minute that isn't stored yet, by class; nothing if the ledger doesn't answer."""
-    start = max(last_closed + MINUTE, now - WEEK) if last_closed else now - WEEK
-    try:
-        return services.usage(pool.slug, start, now + MINUTE)
-    except BudgetError:
-        return []
-
-
-def _minutes(first: datetime, now: datetime, stretch: timedelta) -> float:
-    return max(MINUTE, min(stretch, now - first)) / MINUTE
-
-
-def _span(name: str, sums: dict[str, Any], late: dict[str, Any], minutes: float) -> Span:
-    offered = sums.get(f"{name}_offered", 0) + late.get("offered", 0)
-    admitted = sums.get(f"{name}_admitted", 0) + late.get("admitted", 0)
-    shed = sums.get(f"{name}_shed", 0) + sum(late.get("shed", {}).values())
-    taken = sums.get(f"{name}_taken", 0.0) + (late.get("utilisation_percent") or 0.0)
+def _span(found: UsageHistory, slug: str, hours: int) -> Span:
+    member = found.classes[slug]
+    late = slice(-hours - 1, None)
+    offered, admitted, charged = (
+        _sum(member.columns[name][late]) for name in ("offered", "admitted", "charged")
+    )
+    shed, would_shed = (
+        sum(_sum(column[late]) for column in columns.values())
+        for columns in (member.shed, member.would_shed)
+    )
+    allowed = _sum(found.allowance[late])
     return Span(
         offered,
         admitted,
-        max(0.0, taken / minutes),
+        max(0.0, 100 * charged / allowed) if allowed else None,
         100 * shed / offered if offered else None,
-        sums.get(f"{name}_would_shed", 0) + sum(late.get("would_shed", {}).values()),
+        would_shed,
     )
+
+
+def _sum(column: Iterable[Any]) -> int:
+    return sum(number or 0 for number in column)

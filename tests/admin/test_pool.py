@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from budget.admin.pool import PoolAdmin
-from budget.models import ApiKey, Limit, Pool, Reservation, UsageMinute, WorkloadClass
+from budget.models import ApiKey, Limit, Pool, Reservation, UsageHour, WorkloadClass
 from budget.policy import rows
 from tests.admin.conftest import client_with, field_of, opened, pool_url, url
 
@@ -169,36 +169,37 @@ def test_the_page_shows_the_limits_of_the_batch_endpoint_last(viewer: Client, cl
 
 
 def test_jobs_that_wait_do_not_look_shed(viewer: Client, claims: Pool) -> None:
-    UsageMinute.objects.create(
-        pool_id=claims.pk,
-        workload_class="nightly",
-        minute=datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=1),
-        offered=10,
-        admitted=2,
-        shed={"queue_full": 1},
-    )
-    (usage,) = viewer.get(pool_url(claims)).context["usages"]
+    used(claims, hours_ago=1, offered=10, admitted=2, shed={"queue_full": 1})
+    *_, usage = viewer.get(pool_url(claims)).context["usages"]
     assert usage.day.shed_percent == pytest.approx(10)
 
 
 def test_the_page_sums_up_a_day_and_a_week(viewer: Client, claims: Pool) -> None:
-    now = datetime.now(UTC).replace(second=0, microsecond=0)
     for hours, offered, admitted in ((1, 10, 9), (30, 20, 10), (24 * 8, 99, 99)):
-        UsageMinute.objects.create(
-            pool_id=claims.pk,
-            workload_class="nightly",
-            minute=now - timedelta(hours=hours),
+        used(
+            claims,
+            hours,
             offered=offered,
             admitted=admitted,
             shed={"headroom": offered - admitted},
             charged=4000,
             allowance=400_000,
         )
-    (usage,) = viewer.get(pool_url(claims)).context["usages"]
+    *_, usage = viewer.get(pool_url(claims)).context["usages"]
     assert (usage.workload_class, usage.day.offered, usage.week.offered) == ("nightly", 10, 30)
     assert usage.day.shed_percent == pytest.approx(10)
     assert usage.week.shed_percent == pytest.approx(100 * 11 / 30)
-    assert usage.day.utilisation_percent == pytest.approx(1 / 1440, rel=0.01)
+    allowed = 3 * 400_000  # the open minute's, too
+    assert usage.week.utilisation_percent == pytest.approx(100 * 8000 / allowed)
+
+
+def used(pool: Pool, hours_ago: int, **fields: Any) -> None:
+    """Let nightly have a past."""
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    hour -= timedelta(hours=hours_ago)
+    UsageHour.objects.create(
+        pool_id=pool.pk, workload_class="nightly", hour=hour, minute=hour, **fields
+    )
 
 
 def test_every_field_is_explained_with_an_example(editor: Client, claims: Pool) -> None:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from budget import services
 from budget.ledger.operations import Admission, AdmissionRequest
-from budget.models import Pool, UsageMinute
+from budget.models import Pool, UsageHour, UsageMinute
 from tests.admin.conftest import class_url, pool_url, url
 
 pytestmark = pytest.mark.usefixtures("committed")
@@ -112,10 +112,12 @@ def test_a_pool_that_observes_counts_what_it_would_have_shed(viewer: Client, cla
     page = viewer.get(pool_url(claims))
     assert "Would shed" not in page.content.decode()
     Pool.objects.update(mode="observe")
-    UsageMinute.objects.create(
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=30)
+    UsageHour.objects.create(
         pool_id=claims.pk,
         workload_class="nightly",
-        minute=datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=30),
+        hour=hour,
+        minute=hour,
         offered=9,
         admitted=9,
         would_shed={"headroom": 3, "ceiling": 2},
@@ -124,6 +126,6 @@ def test_a_pool_that_observes_counts_what_it_would_have_shed(viewer: Client, cla
         offer("nightly", 29_000)
     page = viewer.get(pool_url(claims))
     assert "Would shed" in page.content.decode()
-    (usage,) = page.context["usages"]
+    *_, usage = page.context["usages"]
     assert (usage.day.would_shed, usage.week.would_shed) == (1, 6)
     assert "Would shed" in viewer.get(class_url("nightly")).content.decode()
