@@ -27,10 +27,12 @@ class Meter(NamedTuple):
         return GaugeMetricFamily(self.name, self.help, labels=self.labels)
 
 
-UP = Meter("budget_up", "Whether the ledger answered: 1, or 0 and what follows from it is missing.")
+UP = Meter("budget_up", "1 if the ledger answered, 0 if not, and all else of it is missing.")
 
 OFFERED = Meter(
-    "budget_calls_offered_total", "Calls that asked to be admitted, jobs that were queued.", CLASS
+    "budget_calls_offered_total",
+    "Calls that asked to be admitted, jobs queued or tried again.",
+    CLASS,
 )
 ADMITTED = Meter(
     "budget_calls_admitted_total", "Calls that were admitted, attempts at jobs.", CLASS

@@ -19,6 +19,8 @@ PATIENCE_SECONDS = 2.0
 MOST_READERS = 4
 """Threads that read at once: a database that hangs must not gather ever more of them."""
 
+THREAD = "budget-metrics"
+
 _readers = BoundedSemaphore(MOST_READERS)
 
 
@@ -31,7 +33,7 @@ def read_pools() -> list[PoolSnapshot] | None:
     if not _readers.acquire(blocking=False):
         return None
     answer: SimpleQueue[list[PoolSnapshot] | None] = SimpleQueue()
-    Thread(target=_read_into, args=(answer,), daemon=True, name="budget-metrics").start()
+    Thread(target=_read_into, args=(answer,), daemon=True, name=THREAD).start()
     with suppress(Empty):
         return answer.get(timeout=PATIENCE_SECONDS)
     logger.warning("The ledger did not answer a scrape within %g s.", PATIENCE_SECONDS)

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from budget.metrics import collector
 from budget.metrics.collector import LedgerCollector
+from budget.metrics.reading import THREAD
 from budget.models import Limit, Pool, Reservation, UsageTotal, WorkloadClass
 from budget.rule.decision import REASONS
 from tests.jobs.clock import Clock, clock
@@ -235,4 +236,4 @@ def test_registering_does_not_read_the_ledger(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_scrape_leaves_no_thread_behind() -> None:
     scrape()
-    assert eventually(lambda: "budget-metrics" not in {t.name for t in threading.enumerate()})
+    assert eventually(lambda: THREAD not in {t.name for t in threading.enumerate()})
