@@ -18,7 +18,7 @@ from budget.policy.revert import RevertError, plan, refuse_forbidden, revert, to
 
 @admin.register(PolicyHistory)
 class PolicyHistoryAdmin(admin.ModelAdmin):
-    """One page with all changes, and one that undoes a change."""
+    """A page with all changes, one for each of them, and one that undoes it."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Only edits make history."""
@@ -33,10 +33,15 @@ class PolicyHistoryAdmin(admin.ModelAdmin):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """The list of changes, and the page that undoes one; rows have no pages."""
+        """The list of changes, the page of one, and that which undoes it; rows have no pages."""
         view = self.admin_site.admin_view
         return [
             path("", view(self.changelist_view), name="budget_policyhistory_changelist"),
+            path(
+                "<int:transaction>-<int:at>/",
+                view(self.entry_view),
+                name="budget_policyhistory_entry",
+            ),
             path(
                 "<int:transaction>-<int:at>/revert/",
                 view(self.revert_view),
@@ -56,11 +61,27 @@ class PolicyHistoryAdmin(admin.ModelAdmin):
         }
         return render(request, "budget/admin/history.html", context)
 
+    def entry_view(self, request: HttpRequest, transaction: int, at: int) -> HttpResponse:
+        """One change, by its transaction and moment, in microseconds since the epoch."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        change = _change(transaction, at, visible(request))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "A change",
+            "opts": self.opts,
+            "told": next(iter(tell([change]))),
+            "may_revert": may_revert(request),
+        }
+        return render(request, "budget/admin/entry.html", context)
+
     def revert_view(self, request: HttpRequest, transaction: int, at: int) -> HttpResponse:
         """Show what undoing a change would do, ask why, and do it."""
         if not may_revert(request):
             raise PermissionDenied
         change = _change(transaction, at, visible(request))
+        if not change.revertible:
+            raise Http404
         form = ReasonForm(request.POST or None)
         report: list[str] = []
         faults: list[str] = []
@@ -94,7 +115,7 @@ def _change(transaction: int, at: int, scope: Scope) -> Change:
     except OverflowError:
         raise Http404 from None
     found = changes([key], scope)
-    if not found or not found[0].revertible:
+    if not found:
         raise Http404
     return found[0]
 

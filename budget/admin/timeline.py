@@ -28,6 +28,8 @@ class Told(NamedTuple):
 
     change: Change
     lines: list[str]
+    url: str
+    """The page of this change alone."""
     revert_url: str
 
 
@@ -55,9 +57,10 @@ def visible(request: HttpRequest) -> Scope:
 
 
 def tell(found: Iterable[Change]) -> Iterable[Told]:
-    """Each change in words, with the address that undoes it."""
+    """Each change in words, with its address and the one that undoes it."""
     slugs = Slugs.ever()
     for change in found:
         key = [change.transaction, micros(change.at)]
-        url = reverse("admin:budget_policyhistory_revert", args=key)
-        yield Told(change, told(change.entries, slugs), url if change.revertible else "")
+        url = reverse("admin:budget_policyhistory_entry", args=key)
+        undo = reverse("admin:budget_policyhistory_revert", args=key) if change.revertible else ""
+        yield Told(change, told(change.entries, slugs), url, undo)

@@ -99,7 +99,9 @@ def test_reasons_and_authors(editor: Client, root: Client, claims: Pool) -> None
     history = url("policyhistory_changelist")
     assert_shown_as_text(root, history, MARKUP, QUOTES)
     assert_shown_as_text(editor, url("pool_history", claims.pk), MARKUP, QUOTES)
-    reverts = [told.revert_url for told in editor.get(history).context["told"]]
+    listed = editor.get(history).context["told"]
+    assert_shown_as_text(editor, listed[1].url, MARKUP)
+    reverts = [told.revert_url for told in listed]
     assert_shown_as_text(editor, reverts[1], MARKUP)
     assert_shown_as_text(editor, reverts[2], QUOTES)
     (key,) = ApiKey.objects.all()

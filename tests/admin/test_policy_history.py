@@ -79,6 +79,52 @@ def test_a_long_history_is_paged(editor: Client, claims: Pool) -> None:
     assert older["told"][-1].lines[0].startswith("class adjuster added")
 
 
+def test_each_change_has_a_page_of_its_own(editor: Client, viewer: Client, claims: Pool) -> None:
+    edit_share(editor, claims, "adjuster", "45", mode="observe")
+    edit_share(editor, claims, "rescore", "15")
+    listed = editor.get(url("policyhistory_changelist"))
+    told = listed.context["told"][1]
+    assert f'href="{told.url}"' in listed.content.decode()
+    for client in (editor, viewer):
+        answer = client.get(told.url)
+        page = answer.content.decode()
+        assert answer.context["told"].lines == told.lines
+        for line in (*told.lines, "ada", "192.0.2.7", "storm"):
+            assert line in page
+        assert "15 %" not in page
+        assert (told.revert_url in page) is (client is editor)
+
+
+def test_the_page_of_a_change_is_for_those_who_see_the_list(
+    anonymous: Client, staff: Client, editor: Client, claims: Pool
+) -> None:
+    address = newest(editor).url
+    assert anonymous.get(address).status_code == 302
+    assert staff.get(address).status_code == 403
+    looker = client_with("lou", "view_pool")
+    history = looker.get(url("pool_history", claims.pk)).content.decode()
+    assert address not in history
+    assert looker.get(address).status_code == 403
+
+
+def test_the_page_of_a_change_of_keys_is_for_those_who_see_keys(
+    root: Client, editor: Client, claims: Pool
+) -> None:
+    with transaction.atomic():
+        ApiKey.objects.create_key(name="batch")
+        Limit.objects.filter(algorithm="gauge").update(amount=41)
+    mixed = newest(root).url
+    assert "API key" in root.get(mixed).content.decode()
+    page = editor.get(mixed).content.decode()
+    assert "API key" not in page
+    assert "amount 40 → 41" in page
+    ApiKey.objects.create_key(name="other")
+    alone = newest(root).url
+    answer = root.get(alone)
+    assert "Revert" not in answer.content.decode()
+    assert editor.get(alone).status_code == 404
+
+
 def test_a_revert_shows_first_and_then_undoes(editor: Client, claims: Pool) -> None:
     edit_share(editor, claims, "adjuster", "45", mode="observe")
     address = newest(editor).revert_url
@@ -249,7 +295,9 @@ def test_viewers_may_not_revert(viewer: Client, editor: Client, claims: Pool) ->
 
 @pytest.mark.parametrize("key", ["1-1", "999999-99999999999999999999"])
 def test_a_change_that_never_was_is_not_found(editor: Client, key: str) -> None:
-    assert editor.get(url("policyhistory_changelist") + f"{key}/revert/").status_code == 404
+    for page in ("", "revert/"):
+        address = url("policyhistory_changelist") + f"{key}/{page}"
+        assert editor.get(address).status_code == 404
 
 
 def test_keys_are_not_reverted(root: Client) -> None:
