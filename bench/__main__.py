@@ -11,14 +11,20 @@ from bench.rounds import Tell
 from bench.world import World, world
 from claims_demo.processes import ProcessFailed, end_on_signals
 
-PARTS = ("ledger", "http", "growth", "queues", "clusters")
+PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages")
 
 
 def measure(
     world: World, parts: list[str], seconds: float, rounds: int, tell: Tell
 ) -> dict[str, float]:
     """The figures of those parts, each measured for so many seconds in so many rounds."""
-    from bench import clusters, in_process, over_http, queues  # models, once Django is set up
+    from bench import (
+        clusters,
+        in_process,
+        over_http,
+        pages,
+        queues,
+    )  # models, once Django is set up
 
     figures: dict[str, float] = {}
     if "ledger" in parts:
@@ -31,6 +37,8 @@ def measure(
         figures |= queues.measure(seconds, rounds, tell)
     if "clusters" in parts:
         figures |= clusters.measure(rounds, tell)
+    if "pages" in parts:
+        figures |= pages.measure(world, seconds, rounds, tell)
     return figures
 
 

@@ -57,6 +57,14 @@ FIGURES = {
     "overload_in_time": Meaning("part of capacity spent on results in time", least=0.9),
     "overload_wait_s": Meaning("median wait of jobs served, in seconds"),
     "overload_wait_over_fifo": Meaning("the same : oldest first", most=0.33),
+    "dashboard_ms": Meaning("slowest page over a month, 1 million calls, in ms", most=150),
+    "sheds_ms": Meaning("slowest filter of the shed history there, in ms", most=200),
+    "live_ms": Meaning("a live update, in ms", most=20),
+    "live_kb": Meaning("its size in KB", most=5),
+    "metrics_ms": Meaning("a scrape of the metrics, in ms", most=50),
+    "watched_p99_over_alone": Meaning(
+        "99th percentile of admissions, five live dashboards : none", most=1.2
+    ),
 }
 
 

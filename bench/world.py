@@ -50,7 +50,7 @@ class World:
         call_command("load_policy", str(POLICY), reason="bench", stdout=io.StringIO())
         self.key = _key()
         connections.close_all()
-        with self._connect() as connection:
+        with self.connect() as connection:
             connection.execute(f"CREATE DATABASE {SECOND} TEMPLATE postgres".encode())
 
     @contextmanager
@@ -68,16 +68,17 @@ class World:
         address = f"postgresql://postgres@{quote(str(self._socket), safe='')}/{SECOND}"
         with _environment(DATABASE_URL=address), self.served() as server:
             make_call(server.url, server.key)
-            with self._connect(SECOND) as connection:
+            with self.connect(SECOND) as connection:
                 store_calls(connection, count)
             yield server
 
     def forget_calls(self) -> None:
         """Empties the first database of calls."""
-        with self._connect() as connection:
+        with self.connect() as connection:
             connection.execute("TRUNCATE budget_call")
 
-    def _connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+    def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """A session of its own, for what a bench stores by the million."""
         return psycopg.connect(
             host=str(self._socket), user="postgres", dbname=database, autocommit=True
         )

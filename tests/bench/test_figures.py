@@ -28,6 +28,7 @@ NAMES = [
     "http_p99_ms_16",
     "p99_growth_1m",
     "web_rss_mb",
+    "dashboard_ms",
     "enqueue_per_s",
     "jobs_per_s",
     "expire_100k_s",
