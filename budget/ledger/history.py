@@ -129,7 +129,7 @@ class _Steps:
                 [f"sum({name})::bigint" for name in COUNTS] + [f"max({name})" for name in PEAKS]
             ),
         }
-        bounds = {
+        bounds: dict[str, Any] = {
             "pool": pool_id,
             "start": self._start,
             "end": self._start + self._count * self._step,
