@@ -93,7 +93,12 @@ def obstacle(
         return "deadline_unmeetable", None
     if state.at < state.backoff_until[c]:
         return "provider_backoff", None
-    return _yielding(terms.classes[c].yields_above, touched) or _short(touched)
+    return lack(terms.classes[c].yields_above, touched)
+
+
+def lack(yields_above: float | None, touched: Sequence[Standing]) -> Obstacle | None:
+    """What the numbers alone say against a call: it yields, or is short of something."""
+    return _yielding(yields_above, touched) or _short(touched)
 
 
 def _yielding(yields_above: float | None, touched: Sequence[Standing]) -> Obstacle | None:
