@@ -68,13 +68,10 @@ class Scoreboard:
 
 def shed_in_words(tally: Tally) -> str:
     """`12 (8 headroom, 4 floor_protected)`, most frequent reason first."""
-    return f"{tally.shed_total:,} ({counts_in_words(tally.shed)})" if tally.shed else "0"
-
-
-def counts_in_words(counts: dict[str, int]) -> str:
-    """`8 headroom, 4 floor_protected`, most frequent first."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{count:,} {name}" for name, count in ordered)
+    if not tally.shed:
+        return "0"
+    reasons = sorted(tally.shed.items(), key=lambda item: (-item[1], item[0]))
+    return f"{tally.shed_total:,} ({', '.join(f'{count:,} {name}' for name, count in reasons)})"
 
 
 def _headline(report: Report, limit: dict[str, Any] | None) -> str:

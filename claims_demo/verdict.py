@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from claims_demo.scoreboard import counts_in_words, shed_in_words
+from claims_demo.scoreboard import shed_in_words
 from claims_demo.storm.report import Report
 from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS, Service
 from claims_demo.storm.tally import Tally
@@ -49,12 +49,16 @@ def _told_of_adjusters(tally: Tally, p95_ms: int | None) -> str:
 
 def _told_of_queue(service: Service, report: Report) -> str:
     tally, waiting = report.tallies[service.workload_class], report.waiting[service.workload_class]
-    held = f", which stood still for {counts_in_words(tally.held)} seconds" if tally.held else ""
     return (
-        f"{service.name}: {tally.enqueued:,} of {tally.asked:,} jobs were let into the queue"
-        f"{held}; {tally.admitted:,} were begun, {waiting:,} wait, {tally.expired:,} expired. "
-        f"The budget shed {shed_in_words(tally)}."
+        f"{service.name}: {tally.enqueued:,} of {tally.asked:,} jobs were let into the queue, "
+        f"{tally.admitted:,} were begun, {tally.expired:,} expired, {waiting:,} wait. "
+        f"The budget shed {shed_in_words(tally)}{_held_in_words(tally)}."
     )
+
+
+def _held_in_words(tally: Tally) -> str:
+    seconds = sum(tally.held.values())
+    return f" and held the queue back for {seconds} s ({', '.join(tally.held)})" if seconds else ""
 
 
 def _unserved(tally: Tally) -> list[str]:

@@ -6,6 +6,7 @@ from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import CALM
 from claims_demo.storm.words import in_percent, in_seconds
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 NOTHING_ASKED = "No adjuster's question came to an end in the last minute."
 NOTHING_TURNED_AWAY = "No other work was turned away."
 
@@ -14,13 +15,12 @@ def finding(minute: Span) -> str:
     """How the person waiting fared, and at whose expense."""
     times = "" if minute.strength == CALM else f"{minute.strength} times "
     asked = minute.tally(ADJUSTERS.workload_class)
-    return " ".join(
-        [
-            f"Claims come in at {times}their usual pace.",
-            _answered(asked, minute.wait_ms(0.95)),
-            _turned_away(minute),
-        ]
-    )
+    sentences = [
+        f"Claims come in at {times}their usual pace.",
+        _answered(asked, minute.wait_ms(0.95)),
+        _turned_away(minute),
+    ]
+    return " ".join(sentences).replace(" %", f"{NO_BREAK}%")
 
 
 def _answered(asked: Tally, p95_ms: int | None) -> str:

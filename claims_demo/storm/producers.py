@@ -1,7 +1,10 @@
 """What is handed to the queues: claim events to score again, claims to classify at night."""
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
 from random import Random
+from typing import Any, TypeVar
 
 from django.db import DatabaseError
 
@@ -13,6 +16,8 @@ from claims_demo.claims.nightly import classify
 from claims_demo.storm.service import NIGHTLY, RESCORE, Service
 from claims_demo.storm.stage import Stage
 from claims_demo.storm.tally import count
+
+T = TypeVar("T")
 
 ENQUEUED = "enqueued"
 SEED = 7
@@ -27,37 +32,39 @@ async def take_in_events(stage: Stage) -> None:
     random = Random(SEED)
     async for number in stage.due(RESCORE):
         for _ in range(number):
-            try:
-                outcome = await asyncio.to_thread(take_in, random)
-            except (BudgetError, DatabaseError) as error:
-                _failed(stage, RESCORE, error)
-                continue
-            stage.tally(RESCORE).asked += 1
-            stage.tally(RESCORE).enqueued += outcome == ENQUEUED
+            outcome = await _tried(stage, RESCORE, take_in, random)
+            if outcome is not None:
+                _count(stage, RESCORE, {outcome: 1})
 
 
 async def classify_claims(stage: Stage) -> None:
     """Claims are handed in for classification; when some are refused, the rest waits for room."""
     async for number in stage.due(NIGHTLY):
-        try:
-            outcomes = await asyncio.to_thread(classify, min(number, MOST_AT_ONCE))
-        except (BudgetError, DatabaseError) as error:
-            _failed(stage, NIGHTLY, error)
-            continue
-        stage.tally(NIGHTLY).asked += sum(outcomes.values())
-        stage.tally(NIGHTLY).enqueued += outcomes.get(ENQUEUED, 0)
+        outcomes = await _tried(stage, NIGHTLY, classify, min(number, MOST_AT_ONCE)) or Counter()
+        _count(stage, NIGHTLY, outcomes)
         if outcomes.keys() - {ENQUEUED}:
             await _room_again(stage)
 
 
 async def _room_again(stage: Stage) -> None:
-    """Waits, as producers should, until the queue is green."""
+    """Waits, as producers should, until the queue is no longer red."""
     while not await stage.ends_within(REST_SECONDS):
-        queues = await asyncio.to_thread(services.queues, POOL)
-        if queues[NIGHTLY.workload_class].state == "green":
+        queues = await _tried(stage, NIGHTLY, services.queues, POOL) or {}
+        queue = queues.get(NIGHTLY.workload_class)
+        if queue and queue.state != "red":
             return
 
 
-def _failed(stage: Stage, service: Service, error: Exception) -> None:
-    stage.tally(service).failed += 1
-    count(stage.tally(service).faults, f"{type(error).__name__}: {error}"[:200])
+async def _tried(stage: Stage, service: Service, step: Callable[..., T], *args: Any) -> T | None:
+    """What the step returns; None, and a fault of the service, if it could not be done."""
+    try:
+        return await asyncio.to_thread(step, *args)
+    except (BudgetError, DatabaseError) as error:
+        stage.tally(service).failed += 1
+        count(stage.tally(service).faults, f"{type(error).__name__}: {error}"[:200])
+        return None
+
+
+def _count(stage: Stage, service: Service, outcomes: Mapping[str, int]) -> None:
+    stage.tally(service).asked += sum(outcomes.values())
+    stage.tally(service).enqueued += outcomes.get(ENQUEUED, 0)

@@ -21,7 +21,7 @@ class Service:
 
 ADJUSTERS = Service("adjuster assistant", "adjuster", per_second=0.8, most_per_second=3)
 """Only so many adjusters are on duty."""
-RESCORE = Service("re-score", "rescore", per_second=1.5)
+RESCORE = Service("re-score", "rescore", per_second=2.5)
 NIGHTLY = Service("nightly classification", "nightly", per_second=4)
 OTHERS = (RESCORE, NIGHTLY)
 SERVICES = (ADJUSTERS, *OTHERS)

@@ -8,9 +8,10 @@
   const KEPT = SHOWN + 30;
   const ROWS = 60;
   const PATIENCE = 8000;
+  const HEIGHT = 230;
   const COLUMNS = ["at", "strength", "median", "most", "rescore", "nightly"];
   const SECONDS = new Set(["median", "most"]);
-  const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+  const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 
   const points = Object.fromEntries(COLUMNS.map((name) => [name, []]));
   let charts = [];
@@ -56,17 +57,18 @@
     };
   }
 
-  /* A tint behind every second in which more claims came in than usual. */
+  /* A tint behind all seconds on end in which more claims came in than usual. */
   function shade(chart) {
     const { ctx, bbox } = chart;
     ctx.save();
     ctx.fillStyle = colour("shade");
-    points.at.forEach((at, index) => {
-      if (!(points.strength[index] > 1)) return;
-      const left = Math.max(chart.valToPos(at - 1, "x", true), bbox.left);
-      const width = chart.valToPos(at, "x", true) - left;
-      if (width > 0) ctx.fillRect(left, bbox.top, Math.ceil(width), bbox.height);
-    });
+    for (let from = 0, to; from < points.at.length; from = to + 1) {
+      for (to = from; points.strength[to] > 1; to += 1);
+      if (to === from) continue;
+      const left = Math.max(chart.valToPos(points.at[from] - 1, "x", true), bbox.left);
+      const width = chart.valToPos(points.at[to - 1], "x", true) - left;
+      if (width > 0) ctx.fillRect(left, bbox.top, width, bbox.height);
+    }
     ctx.restore();
   }
 
@@ -76,6 +78,7 @@
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = colour("budget");
     ctx.lineWidth = 2 * devicePixelRatio;
+    ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
@@ -96,14 +99,18 @@
     const chart = new uPlot(
       {
         width: holder.clientWidth,
-        height: holder.clientHeight,
+        height: HEIGHT,
         cursor: { sync: { key: "storm" }, drag: { x: false, y: false } },
         scales: {
           x: { range: () => [end - SHOWN, end] },
           y: { range: (_, low, high) => [0, Math.max(least, 1.15 * (high ?? 0))] },
         },
-        axes: [axis({ space: 80 }), axis({ size: 52, values: (_, values) => values.map((v) => v + unit) })],
+        axes: [
+          axis({ space: 90, size: 34, values: (_, moments) => moments.map((at) => clock.format(at * 1000)) }),
+          axis({ size: 58, values: (_, values) => values.map((value) => value + unit) }),
+        ],
         series: [{ value: (_, at) => (at ? clock.format(at * 1000) : "–") }, ...lines],
+        legend: { markers: { dash: (self, index) => (self.series[index].dash ? "dashed" : "solid") } },
         hooks,
       },
       ["at", ...names].map((name) => points[name]),
@@ -127,7 +134,7 @@
   function fit() {
     charts.forEach(({ chart, holder }) => {
       if (chart.width !== holder.clientWidth) {
-        chart.setSize({ width: holder.clientWidth, height: holder.clientHeight });
+        chart.setSize({ width: holder.clientWidth, height: HEIGHT });
       }
     });
   }

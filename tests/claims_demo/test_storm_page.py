@@ -1,0 +1,263 @@
+"""The storm page: what it answers, and how it behaves in a real browser."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from threading import Thread
+from typing import Any
+
+import msgspec
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from claims_demo.models.storm import StormControl, StormSecond
+from claims_demo.storm.live import MOST_POINTS
+from claims_demo.storm.tally import Tally
+from tests.committed import _deleting, committed
+from tests.policies import claims_pool
+
+__all__ = ["_deleting", "committed"]
+
+NAME = '<img src=x onerror="document.title=1">'
+
+
+def rage(count: int, until: datetime | None = None, strength: int = 10) -> datetime:
+    """Stores so many seconds of a storm; returns the last."""
+    last = (until or timezone.now()).replace(microsecond=0)
+    tallies = {
+        "adjuster": Tally(asked=2, in_time=2),
+        "rescore": Tally(offered=15, admitted=5, shed={"queue_full": 5}),
+        "nightly": Tally(offered=10, shed={"headroom": 9}, expired=1),
+    }
+    StormSecond.objects.bulk_create(
+        StormSecond(
+            at=last - timedelta(seconds=ago),
+            strength=strength,
+            waits_ms=[400, 700],
+            counts=msgspec.to_builtins(tallies),
+        )
+        for ago in range(count)
+    )
+    return last
+
+
+def live(client: Client, **query: Any) -> dict[str, Any]:
+    return dict(client.get("/storm/live", query).json())
+
+
+@pytest.fixture
+def adjuster(db: None) -> Client:
+    """Somebody with no rights but to log in, and an unusual name."""
+    claims_pool()
+    client = Client()
+    client.force_login(User.objects.create_user(NAME))
+    return client
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["/storm/", "/storm/live"])
+def test_it_is_for_those_who_logged_in(page: str) -> None:
+    assert Client().get(page).headers["Location"] == f"/login/?next={page}"
+
+
+def test_without_a_storm_it_says_how_to_start_one(adjuster: Client) -> None:
+    page = adjuster.get("/storm/").content.decode()
+    assert "No storm is running." in page
+    assert re.search(r'<p id="storm-start">\s+<code>make demo</code> starts one', page)
+    found = live(adjuster)
+    assert (found["points"], found["running"], found["more"]) == ([], False, False)
+
+
+def test_a_point_sums_up_ten_seconds(adjuster: Client) -> None:
+    last = rage(30)
+    found = live(adjuster)
+    assert found["running"]
+    assert len(found["points"]) == 30
+    assert found["points"][-1] == [int(last.timestamp()), 10, 400, 700, 5.0, 10.0]
+    assert found["figures"]["adjuster-p95"] == "0.7 s"
+    assert found["figures"]["rescore-shed"] == "33 %"
+    assert found["figures"]["nightly-state"] == "green"
+
+
+def test_a_poll_brings_what_is_new_and_little_at_a_time(adjuster: Client) -> None:
+    last = rage(290)
+    after, polls = int((last - timedelta(minutes=5)).timestamp()), []
+    while True:
+        answer = adjuster.get("/storm/live", {"after": after})
+        assert len(answer.content) <= 5_000
+        polls.append(answer.json())
+        if not polls[-1]["more"]:
+            break
+        after = polls[-1]["points"][-1][0]
+    moments = [point[0] for poll in polls for point in poll["points"]]
+    assert moments == list(range(moments[0], int(last.timestamp()) + 1))
+    assert [len(poll["points"]) for poll in polls[:-1]] == [MOST_POINTS] * (len(polls) - 1)
+    assert live(adjuster, after=int(last.timestamp()))["points"] == []
+
+
+def test_a_storm_that_ended_is_over(adjuster: Client) -> None:
+    rage(5, until=timezone.now() - timedelta(seconds=30))
+    assert live(adjuster)["words"] == "No storm is running."
+
+
+def test_a_pool_that_an_edit_took_away_leaves_no_figures(adjuster: Client) -> None:
+    rage(5)
+    claims_pool().delete()
+    assert live(adjuster)["figures"]["rescore-depth"] == "–"
+
+
+@pytest.mark.parametrize("after", ["", "-1", "soon", "1e3", "9" * 5000, "٣"])
+def test_a_moment_that_is_none_is_refused_by_name(adjuster: Client, after: str) -> None:
+    answer = adjuster.get("/storm/live", {"after": after})
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("after: ")
+
+
+def test_anybody_may_choose_a_strength_and_leave_it_to_the_weather_again(adjuster: Client) -> None:
+    answer = adjuster.post("/storm/strength", {"strength": "4"})
+    assert answer.headers["Location"] == "/storm/"
+    assert StormControl.objects.get().strength == 4
+    assert live(adjuster)["control"] == f"×4, chosen by {NAME}."
+    assert NAME not in adjuster.get("/storm/").content.decode()
+    adjuster.post("/storm/strength", {"strength": "automatic"})
+    assert StormControl.objects.get().strength is None
+    assert live(adjuster)["control"].startswith("Automatic")
+
+
+@pytest.mark.parametrize("strength", ["", "0", "5", "ten", "\0"])
+def test_a_strength_that_is_none_is_refused_by_name(adjuster: Client, strength: str) -> None:
+    answer = adjuster.post("/storm/strength", {"strength": strength})
+    assert answer.status_code == 400
+    assert "strength: choose automatic or one of 1, 4, 10." in answer.json()["detail"]
+    assert not StormControl.objects.exists()
+
+
+def test_a_strength_is_chosen_by_post_with_the_forms_token(adjuster: Client) -> None:
+    assert adjuster.get("/storm/strength").status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.get())
+    assert strict.post("/storm/strength", {"strength": "4"}).status_code == 403
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser had to say."""
+    return []
+
+
+@pytest.fixture
+def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
+    """The page of somebody with an unusual name, who chose ×4, in a storm with a gap."""
+    claims_pool()
+    User.objects.create_user(NAME, password="secret")
+    StormControl.objects.create(strength=4, chosen_by=NAME)
+    rage(60)
+    rage(150, until=timezone.now() - timedelta(seconds=90), strength=1)
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1280, "height": 900})
+        opened.on("console", lambda message: complaints.append(message.text))
+        opened.on("pageerror", lambda error: complaints.append(str(error)))
+        opened.goto(f"{live_server.url}/login/?next=/storm/")
+        opened.fill("#id_username", NAME)
+        opened.fill("#id_password", "secret")
+        opened.keyboard.press("Enter")
+        opened.wait_for_selector("#storm")
+        yield opened
+        browser.close()
+    StormControl.objects.all().delete()
+    StormSecond.objects.all().delete()
+
+
+def in_background(step: Callable[[], Any]) -> None:
+    """Does something with the database, which Playwright keeps out of this thread."""
+
+    def work() -> None:
+        step()
+        connection.close()
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.browser
+def test_new_points_arrive_without_a_reload(page: Page, complaints: list[str]) -> None:
+    page.click("text=The last minute as a table")
+    newest = page.locator("#storm-table th").first
+    before = newest.inner_text()
+    in_background(lambda: rage(1, until=timezone.now() + timedelta(seconds=1), strength=4))
+    expect(newest).not_to_have_text(before)
+    expect(page.locator("#storm-words")).to_contain_text("4 times their usual pace")
+    assert page.locator("#storm-latency canvas").count() == 1
+    assert page.locator("#storm-shed .u-legend").inner_text().count("nightly") == 1
+    assert complaints == []
+
+
+@pytest.mark.browser
+def test_a_name_is_text_wherever_it_stands(page: Page, complaints: list[str]) -> None:
+    expect(page.locator("#storm-now")).to_have_text(f"×4, chosen by {NAME}.")
+    assert page.locator("img").count() == 0
+    assert page.title().startswith("Storm")
+    assert complaints == []
+
+
+@pytest.mark.browser
+def test_the_strength_is_chosen_by_keyboard(page: Page, complaints: list[str]) -> None:
+    chosen = page.locator("button[aria-pressed=true]")
+    expect(chosen).to_have_text("×4")
+    chosen.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(chosen).to_have_text("×10")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    expect(chosen).to_have_text("Automatic")
+    assert complaints == []
+
+
+@pytest.mark.browser
+def test_it_says_so_when_the_service_is_away_and_goes_on_when_it_is_back(page: Page) -> None:
+    trouble = page.locator("#storm-trouble")
+    page.route("**/storm/live*", lambda route: route.abort())
+    expect(trouble).to_have_text("The service can't be reached. Trying again …")
+    page.unroute("**/storm/live*")
+    expect(trouble).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_who_is_logged_out_meanwhile_is_told(page: Page) -> None:
+    page.context.clear_cookies()
+    expect(page.locator("#storm-trouble")).to_have_text(
+        "You are logged out. Reload the page to log in."
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_has_it_all_in_its_width(page: Page, scheme: Any, complaints: list[str]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 375, "height": 720})
+    expect(page.locator("#storm-latency canvas")).to_be_visible()
+    expect(page.locator("#storm-latency .uplot")).to_have_css("width", re.compile("^3[0-4]"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert complaints == []
+
+
+@pytest.mark.browser
+def test_nothing_is_fetched_from_elsewhere(page: Page, live_server: LiveServer) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    page.wait_for_selector("#storm-shed canvas")
+    assert asked
+    assert all(url.startswith(live_server.url) for url in asked)
