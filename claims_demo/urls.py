@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
 from claims_demo.claims.asking import ask
+from claims_demo.claims.night import run_nightly
 from claims_demo.claims.pages import claim, claims
 
 
@@ -19,6 +20,7 @@ urlpatterns = [
     path("claims/<str:number>/", claim, name="claim"),
     path("claims/<str:number>/ask", ask, name="ask"),
     path("storm/", include("claims_demo.storm.urls")),
+    path("nightly", run_nightly, name="run_nightly"),
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("favicon.ico", no_icon),

@@ -1,80 +1,141 @@
-"""Where a question to the assistant arrives."""
+"""Where a question to the assistant arrives, from the page's script or as a plain form."""
 
 import json
 import logging
-from typing import Any
+from http import HTTPStatus
+from typing import Any, NamedTuple
 
 from django import forms
-from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
+from budget.api.answers import retry_headers
 from budget.api.refusals import shed_response
 from budget.services import LedgerUnavailable, Shed
 from claims_demo.claims import assistant
-from claims_demo.claims.assistant import ProviderTrouble, TooSlow
-from claims_demo.models import Claim, Question
+from claims_demo.claims.access import members_only, wants_json
+from claims_demo.claims.assistant import Answer, ProviderTrouble, TooSlow
+from claims_demo.claims.events import remember
+from claims_demo.claims.pages import claim_page
+from claims_demo.models import Claim
+from claims_demo.models.claim import LONGEST_QUESTION
+
+WORD_IT = f"Ask something in 1 to {LONGEST_QUESTION} characters."
+TOO_SLOW = "The assistant took longer than two seconds. Your question is still here: try again."
+UNREACHED = "The assistant can't be reached just now. Your question is still here: try again."
 
 logger = logging.getLogger(__name__)
 
 
+class Failure(NamedTuple):
+    """Why there is no answer, for people."""
+
+    status: HTTPStatus
+    detail: str
+    headers: dict[str, str]
+    field: str | None = None
+
+
+def _storable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValidationError("Half of a surrogate pair is no character.") from None
+
+
 class QuestionForm(forms.Form):
-    """A question as it is sent."""
+    """A question as it is sent: written, or one of the suggested."""
 
-    question = forms.CharField(max_length=500)
+    question = forms.CharField(
+        max_length=LONGEST_QUESTION,
+        validators=[_storable],
+        error_messages={"required": WORD_IT, "max_length": WORD_IT},
+    )
 
 
-@login_required
 @require_POST
+@members_only
 def ask(request: HttpRequest, number: str) -> HttpResponse:
-    """Answer a question about a claim, as JSON or with the claim's page."""
+    """Answer a question about a claim, as JSON or by the claim's page.
+
+    200 the answer · 400 no such question · 429 shed, with when to come back · 502 trouble with
+    the provider · 503 the budget can't decide · 504 no answer within two seconds.
+    """
     claim = get_object_or_404(Claim, number=number)
-    form = QuestionForm(_sent(request))
+    sent = _sent(request)
+    form = QuestionForm(sent)
     if not form.is_valid():
-        return JsonResponse({"detail": form.errors["question"][0], "field": "question"}, status=400)
+        wrong = Failure(HTTPStatus.BAD_REQUEST, str(form.errors["question"][0]), {}, "question")
+        return _failed(request, claim, sent, wrong)
     question = form.cleaned_data["question"]
     try:
         answer = assistant.answer(claim, question)
     except Shed as shed:
-        return shed_response(request, shed)
-    except TooSlow:
-        return JsonResponse({"detail": "The assistant took too long."}, status=504)
-    except ProviderTrouble as error:
-        logger.warning("No answer about %s: %s", claim, error)
-        return JsonResponse({"detail": "The assistant can't be reached just now."}, status=502)
-    except LedgerUnavailable as error:
-        return JsonResponse(
-            {"detail": "The assistant can't be asked just now."},
-            status=503,
-            headers={"Retry-After": str(error.retry_after_seconds)},
-        )
-    Question.objects.create(
-        claim=claim,
-        asked_by=request.user.get_username(),
-        text=question,
-        answer=answer.text,
-        seconds=answer.seconds,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-    )
-    if request.accepts("text/html"):
-        return redirect(claim)
+        return _shed(request, claim, sent, shed)
+    except (TooSlow, ProviderTrouble, LedgerUnavailable) as error:
+        return _failed(request, claim, sent, _failure(claim, error))
+    remember(claim, request.user.get_username(), question, answer)
+    return _answered(request, claim, answer)
+
+
+def _sent(request: HttpRequest) -> dict[str, Any]:
+    """What came, in either form; nothing if it can't be read."""
+    if request.content_type != "application/json":
+        text = request.POST.get("suggestion") or request.POST.get("question")
+        return {"question": text}
+    try:
+        body = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return {}
+    question = body.get("question") if isinstance(body, dict) else None
+    return {"question": question} if isinstance(question, str) else {}
+
+
+def _answered(request: HttpRequest, claim: Claim, answer: Answer) -> HttpResponse:
+    if not wants_json(request):
+        return redirect(f"{claim.get_absolute_url()}#answer")
     return JsonResponse(
         {
             "answer": answer.text,
-            "seconds": round(answer.seconds, 3),
+            "seconds": round(answer.seconds, 2),
             "input_tokens": answer.input_tokens,
             "output_tokens": answer.output_tokens,
         }
     )
 
 
-def _sent(request: HttpRequest) -> Any:
-    if request.content_type != "application/json":
-        return request.POST
-    try:
-        body = json.loads(request.body)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+def _shed(request: HttpRequest, claim: Claim, sent: dict[str, Any], shed: Shed) -> HttpResponse:
+    """The API's answer for a script; for a person, the page as it was and when to come back."""
+    if wants_json(request):
+        return shed_response(request, shed)
+    headers = retry_headers(shed.admission)
+    seconds = headers.get("Retry-After")
+    when = f"in {seconds} s" if seconds else "in a while"
+    detail = f"Try again shortly: others come first. Your question is still here; send it {when}."
+    return _failed(request, claim, sent, Failure(HTTPStatus.TOO_MANY_REQUESTS, detail, headers))
+
+
+def _failure(claim: Claim, error: Exception) -> Failure:
+    if isinstance(error, TooSlow):
+        return Failure(HTTPStatus.GATEWAY_TIMEOUT, TOO_SLOW, {})
+    logger.warning("No answer about %s: %s", claim, error)
+    if isinstance(error, LedgerUnavailable):
+        headers = {"Retry-After": str(error.retry_after_seconds)}
+        return Failure(HTTPStatus.SERVICE_UNAVAILABLE, UNREACHED, headers)
+    return Failure(HTTPStatus.BAD_GATEWAY, UNREACHED, {})
+
+
+def _failed(
+    request: HttpRequest, claim: Claim, sent: dict[str, Any], failure: Failure
+) -> HttpResponse:
+    if wants_json(request):
+        body = {"detail": failure.detail} | ({"field": failure.field} if failure.field else {})
+        response: HttpResponse = JsonResponse(body, status=failure.status)
+    else:
+        typed = sent.get("question") or ""
+        response = claim_page(request, claim, typed, failure.detail, failure.status)
+    for name, value in failure.headers.items():
+        response.headers[name] = value
+    return response

@@ -13,8 +13,8 @@ from claims_demo.models.claim import CLOSED
 from claims_demo.tasks import RESCORE
 
 SOURCE = "claims_demo.claims.intake.take_in"
-NEW_CLAIMS, DECISIONS = 0.25, 0.2
-"""How often a claim is new, and how often one is decided on."""
+NEW_CLAIMS = 0.25
+"""How often a claim is new."""
 
 
 def take_in(random: Random) -> str:
@@ -43,15 +43,13 @@ def take_in(random: Random) -> str:
 
 def _next(random: Random) -> Claim:
     """The claim that something has just happened to."""
-    chosen = None if random.random() < NEW_CLAIMS else _any_open()
-    if chosen is None:
-        chosen = stories.reported(random)
-        open_claim(chosen)
-    elif random.random() < DECISIONS:
-        record(chosen, stories.decision(chosen, random), Claim.Status.SETTLED, timezone.now())
-    else:
-        record(chosen, stories.happening(chosen, random), Claim.Status.ASSESSING, timezone.now())
-    return chosen
+    known = None if random.random() < NEW_CLAIMS else _any_open()
+    if known is not None:
+        record(known, stories.next_happening(known, random), timezone.now())
+        return known
+    new = stories.reported(random)
+    open_claim(new)
+    return new
 
 
 def _any_open() -> Claim | None:

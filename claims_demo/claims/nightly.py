@@ -17,6 +17,8 @@ from budget.services import Shed
 from claims_demo.claims import POOL, replies, requests
 from claims_demo.models import Claim
 
+CLASS = "nightly"
+ENQUEUED = "enqueued"
 SOURCE = "claims_demo.claims.nightly.classify"
 MOST_AT_ONCE = 1000
 """Answers taken in together."""
@@ -87,7 +89,7 @@ def _classify(claim_id: int) -> str | None:
         try:
             job = services.enqueue(
                 POOL,
-                "nightly",
+                CLASS,
                 llm.NAME,
                 request.args,
                 input_tokens=request.input_tokens,
@@ -99,4 +101,4 @@ def _classify(claim_id: int) -> str | None:
             return shed.reason
         claim.classification_job = job.id
         claim.save(update_fields=["classification_job"])
-    return "enqueued"
+    return ENQUEUED

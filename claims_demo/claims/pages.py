@@ -1,27 +1,60 @@
 """The claims, and each claim's page."""
 
-from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
+from http import HTTPStatus
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
+from claims_demo.claims.access import members_only
 from claims_demo.claims.nightly import take_in_answers
+from claims_demo.claims.wanted import Wanted
 from claims_demo.models import Claim
+from claims_demo.models.claim import LONGEST_QUESTION
 
-PAGE_SIZE = 25
+SUGGESTIONS = (
+    "What is still missing before this can be settled?",
+    "What should I tell the claimant now?",
+    "Does anything here look unusual?",
+)
 
 
-@login_required
+@require_safe
+@never_cache
+@members_only
 def claims(request: HttpRequest) -> HttpResponse:
-    """All claims, the most urgent first."""
+    """The claims that are wanted, the most urgent first."""
     take_in_answers()
-    page = Paginator(Claim.objects.all(), PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "claims_demo/claims.html", {"page": page})
+    wanted = Wanted(request.GET, label_suffix="")
+    context = {"wanted": wanted, "page": wanted.page(request.GET.get("page"))}
+    return render(request, "claims_demo/claims.html", context)
 
 
-@login_required
+@require_safe
+@never_cache
+@members_only
 def claim(request: HttpRequest, number: str) -> HttpResponse:
     """One claim with what happened to it, and the assistant."""
     take_in_answers()
-    found = get_object_or_404(Claim, number=number)
-    return render(request, "claims_demo/claim.html", {"claim": found})
+    return claim_page(request, get_object_or_404(Claim, number=number))
+
+
+def claim_page(
+    request: HttpRequest,
+    claim: Claim,
+    typed: str = "",
+    notice: str = "",
+    status: HTTPStatus = HTTPStatus.OK,
+) -> HttpResponse:
+    """A claim's page, with a question that was typed, and why it wasn't answered."""
+    context = {
+        "claim": claim,
+        "events": claim.events.order_by("-at", "-pk"),
+        "questions": claim.questions.order_by("-pk"),
+        "suggestions": SUGGESTIONS,
+        "longest_question": LONGEST_QUESTION,
+        "typed": typed,
+        "notice": notice,
+    }
+    return render(request, "claims_demo/claim.html", context, status=status)

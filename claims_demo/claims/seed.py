@@ -2,20 +2,25 @@
 
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from claims_demo.claims import stories
+from claims_demo.claims import replies, requests, stories
 from claims_demo.claims.events import open_claim, record
-from claims_demo.claims.stories import Happening
+from claims_demo.claims.requests import Request
+from claims_demo.local_model.words import reply
 from claims_demo.models import Claim
+from claims_demo.models.claim import CLOSED
 
-CLAIMS = 120
+CLAIMS = 240
 OLDEST = timedelta(days=40)
 SEED = 4711
-SETTLED = 0.2
+SCORED, CLASSIFIED = 0.9, 0.6
 """How many are."""
+MOST_HAPPENINGS = 6
+STATUSES = (Claim.Status.ASSESSING, Claim.Status.ASSESSING, Claim.Status.WAITING)
 LAST_NIGHT = timedelta(hours=8)
 
 
@@ -38,28 +43,25 @@ def _make(opened_at: datetime, now: datetime, random: Random) -> None:
     claim = stories.reported(random)
     claim.opened_at = claim.changed_at = opened_at
     open_claim(claim)
-    count = random.randint(0, 6)
-    moments = sorted(opened_at + (now - opened_at) * random.random() for _ in range(count))
-    seen: set[Happening] = set()
-    for at in moments:
-        happening = stories.happening(claim, random)
-        if happening not in seen:
-            seen.add(happening)
-            record(claim, happening, random.choice(OPEN), at)
-    if seen and random.random() < SETTLED:
-        record(claim, stories.decision(claim, random), Claim.Status.SETTLED, now)
-    _score(claim, now, random)
+    count = random.randint(0, MOST_HAPPENINGS)
+    for at in sorted(opened_at + (now - opened_at) * random.random() for _ in range(count)):
+        record(claim, stories.next_happening(claim, random), at, random.choice(STATUSES))
+        if claim.status in CLOSED:
+            break
+    _judge(claim, now, random)
 
 
-OPEN = (Claim.Status.ASSESSING, Claim.Status.ASSESSING, Claim.Status.WAITING)
-
-
-def _score(claim: Claim, now: datetime, random: Random) -> None:
+def _judge(claim: Claim, now: datetime, random: Random) -> None:
     """As the last days' runs would have left it: most claims have a score, many a category."""
-    if random.random() < 0.9:
-        claim.score = random.randint(8, 92)
+    if random.random() < SCORED:
+        claim.score = replies.score_of(_said(requests.scoring(claim)))
         claim.scored_at = claim.changed_at + timedelta(seconds=random.uniform(4, 200))
-    if claim.opened_at < now - LAST_NIGHT and random.random() < 0.8:
-        claim.category = random.choice(Claim.Category.values)
+    if claim.opened_at < now - LAST_NIGHT and random.random() < CLASSIFIED:
+        claim.category = replies.category_of(_said(requests.classification(claim)))
         claim.classified_at = now - LAST_NIGHT
     claim.save(update_fields=["score", "scored_at", "category", "classified_at"])
+
+
+def _said(request: Request) -> dict[str, Any]:
+    """What the local model says, without asking it."""
+    return {"content": [{"type": "text", "text": reply(request.text)}]}

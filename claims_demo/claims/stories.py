@@ -12,8 +12,16 @@ from claims_demo.models import Claim, ClaimEvent
 FILE = Path(__file__).with_name("stories.yaml")
 PRIORITIES = {Claim.Priority.URGENT: 2, Claim.Priority.NORMAL: 6, Claim.Priority.LOW: 2}
 """How often each is set."""
-OPEN = ("call", "document", "document", "estimate", "inspection")
-"""What happens while a claim is open, the more frequent twice."""
+OPEN = (
+    ClaimEvent.Kind.CALL,
+    ClaimEvent.Kind.DOCUMENT,
+    ClaimEvent.Kind.ESTIMATE,
+    ClaimEvent.Kind.INSPECTION,
+)
+"""What happens while a claim is open."""
+DECISIONS = 0.1
+"""How often a claim is decided on though more could happen."""
+PART = 0.62
 ROUND = 10
 """Euros: nobody asks for odd amounts."""
 
@@ -65,16 +73,20 @@ def reported(random: Random) -> Claim:
     )
 
 
-def happening(claim: Claim, random: Random) -> Happening:
-    """Something that happens to a claim while it is open."""
+def next_happening(claim: Claim, random: Random) -> Happening:
+    """What happens to an open claim next: nothing twice, and a decision once that is all."""
     story = _story_of(claim)
-    kind = random.choice([kind for kind in OPEN if getattr(story, kind)])
-    return Happening(ClaimEvent.Kind(kind), random.choice(getattr(story, kind)))
+    told = set(claim.events.values_list("text", flat=True))
+    every = [_told(claim, kind, text) for kind in OPEN for text in getattr(story, kind)]
+    left = [happening for happening in every if happening.text not in told]
+    if not left or random.random() < DECISIONS:
+        return _told(claim, ClaimEvent.Kind.DECISION, random.choice(story.decision))
+    return random.choice(left)
 
 
-def decision(claim: Claim, random: Random) -> Happening:
-    """What ends a claim."""
-    return Happening(ClaimEvent.Kind.DECISION, random.choice(_story_of(claim).decision))
+def _told(claim: Claim, kind: ClaimEvent.Kind, text: str) -> Happening:
+    part = int(claim.amount * PART) // ROUND * ROUND
+    return Happening(kind, text.format(amount=f"{claim.amount:,}", part=f"{part:,}"))
 
 
 def _story_of(claim: Claim) -> Story:

@@ -102,6 +102,8 @@ class Claim(models.Model):
         return self.classified_at is not None and self.classified_at < self.changed_at
 
 
+LONGEST_QUESTION = 500
+"""Characters."""
 CLOSED = (Claim.Status.SETTLED, Claim.Status.DECLINED)
 """Nothing more is expected to happen to these."""
 
@@ -136,7 +138,7 @@ class Question(models.Model):
     asked_by = models.CharField(max_length=150)
     """A user's name."""
     asked_at = models.DateTimeField(default=timezone.now)
-    text = models.CharField(max_length=500)
+    text = models.CharField(max_length=LONGEST_QUESTION)
     answer = models.TextField()
     seconds = models.FloatField()
     """How long the adjuster waited."""
