@@ -56,21 +56,21 @@ def _verdict(standing: Standing) -> Verdict:
     fits = standing.within_floor or standing.shortfall <= TOLERANCE
     return Verdict(
         limit=standing.limit,
-        available=_units(standing.available),
-        protected=", ".join(f"{slug} {_units(n)}" for slug, n in standing.protected.items()),
-        free=_units(standing.free),
-        headroom=_units(standing.headroom),
-        own_floor=_units(standing.own_floor),
-        cost=_units(standing.cost),
+        available=units(standing.available),
+        protected=", ".join(f"{slug} {units(n)}" for slug, n in standing.protected.items()),
+        free=units(standing.free),
+        headroom=units(standing.headroom),
+        own_floor=units(standing.own_floor),
+        cost=units(standing.cost),
         fits=fits,
         words=f"{_comparison(standing, fits)} {_ceiling(standing)}".strip(),
     )
 
 
 def _comparison(standing: Standing, fits: bool) -> str:
-    cost, usable = _units(standing.cost), _units(max(0, standing.free - standing.headroom))
+    cost, usable = units(standing.cost), units(max(0, standing.free - standing.headroom))
     if standing.within_floor:
-        return f"{cost} fits the class's own floor of {_units(standing.own_floor)}."
+        return f"{cost} fits the class's own floor of {units(standing.own_floor)}."
     if fits:
         return f"{cost} fits the {usable} left to it."
     return f"{cost} is more than the {usable} left to it."
@@ -79,9 +79,9 @@ def _comparison(standing: Standing, fits: bool) -> str:
 def _ceiling(standing: Standing) -> str:
     if standing.ceiling_left is None:
         return ""
-    return f"Its ceiling leaves {_units(standing.ceiling_left)}."
+    return f"Its ceiling leaves {units(standing.ceiling_left)}."
 
 
-def _units(amount: float) -> str:
-    """Whole, but small amounts with a decimal: half a request matters."""
+def units(amount: float) -> str:
+    """An amount, whole, but small amounts with a decimal: half a request matters."""
     return f"{amount:,.1f}" if abs(amount) < 100 and amount != round(amount) else f"{amount:,.0f}"
