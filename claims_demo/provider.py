@@ -43,15 +43,22 @@ def provider() -> Iterator[str]:
 
 
 def point_pool(slug: str, base_url: str) -> None:
-    """Have a pool's jobs and calls go to that address; the history says it was `make demo`."""
+    """Have a pool's calls go to that address; the history says that `make demo` did.
+
+    Raises ProcessFailed when keys may not be sent there.
+    """
     import pghistory
+    from django.core.exceptions import ValidationError
 
     from budget.models import Pool
 
-    with pghistory.context(command="make demo", reason="where the demo's calls go"):
-        pool = Pool.objects.get(slug=slug)
-        pool.base_url = base_url
+    pool = Pool.objects.get(slug=slug)
+    pool.base_url = base_url
+    try:
         pool.full_clean()
+    except ValidationError as error:
+        raise ProcessFailed(f"The pool {slug}: {error.messages[0]}") from None
+    with pghistory.context(command="make demo", reason="where the demo's calls go"):
         pool.save(update_fields=["base_url"])
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from budget.api.answers import retry_headers
 from budget.api.refusals import shed_response
-from budget.services import LedgerUnavailable, Shed
+from budget.services import BudgetError, LedgerUnavailable, Shed
 from claims_demo.claims import assistant
 from claims_demo.claims.access import members_only, wants_json
 from claims_demo.claims.assistant import Answer, ProviderTrouble, TooSlow
@@ -74,7 +74,7 @@ def ask(request: HttpRequest, number: str) -> HttpResponse:
         answer = assistant.answer(claim, question)
     except Shed as shed:
         return _shed(request, claim, sent, shed)
-    except (TooSlow, ProviderTrouble, LedgerUnavailable) as error:
+    except (TooSlow, ProviderTrouble, BudgetError) as error:
         return _failed(request, claim, sent, _failure(claim, error))
     remember(claim, request.user.get_username(), question, answer)
     return _answered(request, claim, answer)
@@ -109,7 +109,7 @@ def _answered(request: HttpRequest, claim: Claim, answer: Answer) -> HttpRespons
 def _shed(request: HttpRequest, claim: Claim, sent: dict[str, Any], shed: Shed) -> HttpResponse:
     """The API's answer for a script; for a person, the page as it was and when to come back."""
     if wants_json(request):
-        return shed_response(request, shed)
+        return _unlogged(shed_response(request, shed))
     headers = retry_headers(shed.admission)
     seconds = headers.get("Retry-After")
     when = f"in {seconds} s" if seconds else "in a while"
@@ -121,10 +121,12 @@ def _failure(claim: Claim, error: Exception) -> Failure:
     if isinstance(error, TooSlow):
         return Failure(HTTPStatus.GATEWAY_TIMEOUT, TOO_SLOW, {})
     logger.warning("No answer about %s: %s", claim, error)
+    if isinstance(error, ProviderTrouble):
+        return Failure(HTTPStatus.BAD_GATEWAY, UNREACHED, {})
+    again = {}
     if isinstance(error, LedgerUnavailable):
-        headers = {"Retry-After": str(error.retry_after_seconds)}
-        return Failure(HTTPStatus.SERVICE_UNAVAILABLE, UNREACHED, headers)
-    return Failure(HTTPStatus.BAD_GATEWAY, UNREACHED, {})
+        again = {"Retry-After": str(error.retry_after_seconds)}
+    return Failure(HTTPStatus.SERVICE_UNAVAILABLE, UNREACHED, again)
 
 
 def _failed(
@@ -138,4 +140,10 @@ def _failed(
         response = claim_page(request, claim, typed, failure.detail, failure.status)
     for name, value in failure.headers.items():
         response.headers[name] = value
+    return _unlogged(response)
+
+
+def _unlogged(response: HttpResponse) -> HttpResponse:
+    """A refusal is an answer, not a fault: Django would log each one once more."""
+    response._has_been_logged = True  # type: ignore[attr-defined]
     return response

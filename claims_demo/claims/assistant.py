@@ -1,19 +1,21 @@
 """The adjuster's assistant: an answer within two seconds in all, or an honest no."""
 
-import logging
+import json
 from dataclasses import dataclass
 from time import monotonic
 
 # Here and not when it is first needed: that takes a second, half of what an answer may take.
 import anthropic
+import httpx2
 
 from budget import services
 from budget.jobs.clients import Client, client_of
 from budget.models import Pool
+from budget.providers.anthropic import usage
+from budget.providers.tokens import Tokens
 from budget.services import OpenCall
 from budget.tasks import GiveUp, TryAgain
 from claims_demo.claims import POOL, replies, requests
-from claims_demo.claims.replies import UnreadableReply
 from claims_demo.claims.requests import Request
 from claims_demo.models import Claim
 
@@ -21,9 +23,8 @@ SECONDS = 2.0
 """What an answer may take, from the question to the page."""
 LAST_STEPS_SECONDS = 0.1
 """Kept for settling and storing, which come after the answer."""
+BUSY = (429, 529)
 SOURCE = "claims_demo.claims.assistant.answer"
-
-logger = logging.getLogger(__name__)
 
 
 class TooSlow(Exception):
@@ -48,7 +49,8 @@ class Answer:
 def answer(claim: Claim, question: str) -> Answer:
     """The assistant's answer to an adjuster's question about a claim.
 
-    Raises Shed, TooSlow, ProviderTrouble, and what else `services.admission` raises.
+    A call that may have been served stays charged at its estimate. Raises Shed, TooSlow,
+    ProviderTrouble, and what else `services.admission` raises.
     """
     began = monotonic()
     request = requests.question(claim, question)
@@ -61,42 +63,54 @@ def answer(claim: Claim, question: str) -> Answer:
         source=SOURCE,
         tags={"claim": claim.number, "priority": claim.get_priority_display().lower()},
     ) as call:
-        text, input_tokens, output_tokens = _ask(call, request, began + SECONDS)
-        call.settle(input_tokens, output_tokens)
-    return Answer(text, monotonic() - began, input_tokens, output_tokens)
+        until = began + SECONDS - LAST_STEPS_SECONDS
+        text, used = _read(_ask(call, request, until))
+        call.settle(used.input, used.output, used.cached_input)
+    return Answer(text, monotonic() - began, used.input, used.output)
 
 
-def _ask(call: OpenCall, request: Request, until: float) -> tuple[str, int, int]:
-    """The text and the tokens it took. What was not used is given back."""
+def _ask(call: OpenCall, request: Request, until: float) -> bytes:
+    """What the provider answers. A call that it didn't serve is given back."""
     client = _client(call)
-    remaining = until - LAST_STEPS_SECONDS - monotonic()
-    if remaining <= 0:
+    if (remaining := until - monotonic()) <= 0:
         call.settle(0, 0, outcome="cancelled")
         raise TooSlow
+    create = client.api.messages.with_raw_response.create
     try:
+        # The timeout is for each step of the call; the cut is for all of it.
         with client.connection.cut_when(lambda: monotonic() > until):
-            message = client.api.messages.create(**request.args, timeout=remaining)
+            content = bytes(create(**request.args, timeout=remaining).http_response.content)
     except anthropic.APIStatusError as error:
-        # The provider bills nothing for what it turns down.
-        busy = error.status_code in (429, 529)
+        busy = error.status_code in BUSY
         call.settle(0, 0, outcome="rate_limited" if busy else "failed")
         raise ProviderTrouble(f"{error.status_code}: {error.message}") from None
     except anthropic.APIConnectionError as error:
-        if isinstance(error, anthropic.APITimeoutError) or monotonic() > until:
-            # It may have been served: the estimate stays.
+        if isinstance(error.__cause__, httpx2.ConnectError):
+            call.settle(0, 0, outcome="cancelled")
+        elif monotonic() > until:
             raise TooSlow from None
         raise ProviderTrouble(str(error.__cause__ or error)) from None
+    if monotonic() > until:
+        raise TooSlow
+    return content
+
+
+def _read(content: bytes) -> tuple[str, Tokens]:
+    """The text of an answer, and what it used."""
     try:
-        text = replies.text_of(message.to_dict())
-    except UnreadableReply as error:
-        raise ProviderTrouble(str(error)) from None
-    return text, message.usage.input_tokens, message.usage.output_tokens
+        answer = json.loads(content)
+        text, used = replies.text_of(answer), usage(answer)
+    except ValueError as error:
+        raise ProviderTrouble(f"unreadable: {error}") from None
+    if used is None or not text:
+        raise ProviderTrouble(f"without text or usage: {content!r:.200}")
+    return text, used
 
 
 def _client(call: OpenCall) -> Client:
     try:
         client = client_of(Pool.objects.get(slug=POOL))
-    except (TryAgain, GiveUp) as error:
+    except (TryAgain, GiveUp, Pool.DoesNotExist) as error:
         call.settle(0, 0, outcome="cancelled")
         raise ProviderTrouble(str(error)) from None
     if client.provider != "anthropic":

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from budget.providers.answers import storable
 from claims_demo.models import Claim
 
 OBJECT = re.compile(r"\{.*\}", re.DOTALL)
@@ -18,7 +19,7 @@ def text_of(answer: dict[str, Any]) -> str:
     """All text of a message. Raises UnreadableReply."""
     try:
         parts = [part["text"] for part in answer["content"] if part["type"] == "text"]
-        return "\n".join(parts).strip()
+        return storable("\n".join(parts)).strip()
     except (KeyError, TypeError):
         raise UnreadableReply(f"This is no message: {answer!r:.200}") from None
 

@@ -123,7 +123,8 @@ function show(question, body) {
 }
 
 function refused(response, body) {
-  if (response.status === 429 || response.status === 503) {
+  const comesBack = response.status === 429 || response.headers.has("Retry-After");
+  if (comesBack) {
     if (body.reason === "paused") {
       end("The assistant is paused. Your question is still here.", "failed");
     } else {
