@@ -1,0 +1,99 @@
+"""All that a page shows of a pool, or of one class on it, in a stretch of time."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from budget import services
+from budget.dashboard.class_figures import class_figures
+from budget.dashboard.figure import Figure
+from budget.dashboard.levels import Level, levels
+from budget.dashboard.lineup import Member, line_up
+from budget.dashboard.past import Past
+from budget.dashboard.pool_figures import pool_figures
+from budget.dashboard.rows import Row, row_of
+from budget.dashboard.span import Span
+from budget.dashboard.steps import Steps
+from budget.models import Pool
+from budget.services import UsageHistory
+
+DAY = timedelta(days=1)
+
+View = Mapping[str, Any]
+"""A pool as the ledger sees it now, as `services.pool_view` says it."""
+
+
+class Board(NamedTuple):
+    """Figures, the table below them, and what holds now."""
+
+    span: Span
+    steps: Steps
+    figures: list[Figure]
+    rows: list[Row]
+    levels: list[Level]
+    states: list[str]
+    """Of the pool: paused, and its mode."""
+
+    @property
+    def form(self) -> str:
+        """How its moments are written: with the day where there is more than one."""
+        return "time" if self.span.end - self.span.start <= DAY else "moment"
+
+    @property
+    def shape(self) -> str:
+        """Changes when lines or rows come or go, and not when only their numbers move on."""
+        drawn = [(f.name, [name for name, _ in f.lines]) for f in self.figures]
+        rows = [row.member.name for row in self.rows]
+        limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
+        return f"{crc32(repr((drawn, rows, limits)).encode()):x}"
+
+
+def board_of(pool: Pool, span: Span, slug: str | None = None) -> Board:
+    """The board of a pool, or of one class on it. Raises BudgetError."""
+    history = services.usage_history(pool.slug, span.start, span.end, span.step)
+    view = services.pool_view(pool.slug)
+    steps = Steps(history)
+    _add_queues_now(history, steps, view)
+    pasts = {
+        member: Past(steps, history.classes.get(member.slug))
+        for member in line_up(pool, history, also=slug)
+        if slug in (None, member.slug)
+    }
+    allowed = sum(allowance or 0 for allowance in history.allowance)
+    return Board(
+        span,
+        steps,
+        _figures(pool, history, steps, pasts, slug),
+        [row_of(m, past, allowed, view["classes"].get(m.slug)) for m, past in pasts.items()],
+        levels(pool, view, only=slug),
+        [*(["paused"] if view["paused"] else []), view["mode"]],
+    )
+
+
+def _figures(
+    pool: Pool,
+    history: UsageHistory,
+    steps: Steps,
+    pasts: Mapping[Member, Past],
+    slug: str | None,
+) -> list[Figure]:
+    if slug is None:
+        return pool_figures(pool, history, steps, pasts)
+    ((member, past),) = pasts.items()
+    return class_figures(pool, history.unit, steps, member, past)
+
+
+def _add_queues_now(history: UsageHistory, steps: Steps, view: View) -> None:
+    """Let the step that goes on have the queues as they are: it has no end of a minute yet."""
+    if steps.open is None:
+        return
+    for slug, past in history.classes.items():
+        now = view["classes"].get(slug)
+        if now is not None and now["depth"]:
+            _raise(past.columns["queue_depth"], steps.open, now["depth"])
+            _raise(past.columns["oldest_wait_seconds"], steps.open, now["oldest_wait_seconds"] or 0)
+
+
+def _raise(column: list[Any], n: int, value: float) -> None:
+    column[n] = max(column[n] or 0, value)

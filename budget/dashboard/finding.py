@@ -1,0 +1,177 @@
+"""What figures show, in words: who took how much, who was shed and why, who waited."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from budget.dashboard.figure import Series
+from budget.dashboard.reasons import because
+from budget.dashboard.sentence import Sentence
+from budget.dashboard.steps import Steps
+from budget.jobs import words
+
+NOTHING_KNOWN = "Nothing was recorded in this time, so nothing is known of it."
+NO_CALLS = "Nobody called in this time."
+MOST_NAMED = 3
+
+Amounts = Mapping[str, float]
+"""By name of the class."""
+Counts = Mapping[str, int]
+"""By reason."""
+
+
+def use_finding(
+    steps: Steps, series: Sequence[Series], amounts: Amounts, allowed: int, unit: str
+) -> Sentence:
+    """How much of the limit was used, by whom, and when most.
+
+    `allowed` is what the limit gave in the time on record, 0 if it isn't one per time.
+    """
+    took = {name: amount for name, amount in amounts.items() if amount > 0}
+    if not took:
+        return _nothing(steps)
+    if not allowed:
+        parts = _listed({name: f"{amount:,.0f}" for name, amount in took.items()})
+        return [f"Calls took {sum(took.values()):,.0f} {unit}: {parts}.", *_peak(steps, series)]
+    shares = _listed({name: percent(100 * amount / allowed) for name, amount in took.items()})
+    whole = percent(100 * sum(took.values()) / allowed)
+    used = f"{whole} of the limit was used: {shares}."
+
+    def of_limit(amount: float, n: int) -> str:
+        return percent(100 * amount / (steps.policy(n).allowance or amount))
+
+    return [used, *_peak(steps, series, of_limit), *_gaps(steps)]
+
+
+def shed_finding(
+    steps: Steps,
+    series: Sequence[Series],
+    offered: int,
+    shed: Mapping[str, Counts],
+    would_shed: int,
+) -> Sentence:
+    """How many calls were shed, whose, why, and when most."""
+    if not offered:
+        return _nothing(steps)
+    total = sum(sum(counts.values()) for counts in shed.values())
+    spared = _spared(would_shed)
+    if not total:
+        return [f"None of {offered:,} calls was shed.{spared}"]
+    by_size = sorted(shed.items(), key=lambda item: -sum(item[1].values()))
+    told = _listed(
+        {name: f"{sum(counts.values()):,}, {_why(counts)}" for name, counts in by_size if counts},
+        "; ",
+    )
+    were = f"{total:,} of {offered:,} calls were shed ({percent(100 * total / offered)}): "
+    return [f"{were}{told}.{spared}", *_peak(steps, series)]
+
+
+def depth_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
+    """Where most jobs waited, when, and how many wait now."""
+    most, name, n = _highest(series)
+    if n is None:
+        return [NOTHING_KNOWN]
+    if not most:
+        return ["No job was waiting at the end of any minute."]
+    return ["Most jobs waited at ", steps.times[n], f": {most:,.0f} of {name}."]
+
+
+def wait_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
+    """The longest that a job had waited, whose, and when."""
+    most, name, n = _highest(series)
+    if n is None or not most:
+        return ["No job was waiting at the end of any minute."]
+    return [f"The oldest job had waited {words.span(most)}, in {name} at ", steps.times[n], "."]
+
+
+def calls_finding(offered: int, admitted: int, shed: Counts, would_shed: int) -> Sentence:
+    """What became of a class's calls."""
+    if not offered:
+        return [NO_CALLS]
+    spared = _spared(would_shed)
+    if not sum(shed.values()):
+        return [f"{admitted:,} of {offered:,} calls were admitted, and none was shed.{spared}"]
+    total, rate = sum(shed.values()), percent(100 * sum(shed.values()) / offered)
+    return [
+        f"{admitted:,} of {offered:,} calls were admitted; {total:,} were shed ({rate}), "
+        f"{_why(shed)}.{spared}"
+    ]
+
+
+def tokens_finding(estimated: int, used: int) -> Sentence:
+    """How good the estimates were."""
+    if not estimated:
+        return ["No call was admitted in this time."]
+    return [
+        f"{used:,} tokens were used, {percent(100 * used / estimated)} of the {estimated:,} "
+        "that were estimated."
+    ]
+
+
+def floor_finding(unit: str, floor: int, borrowed: int, lent: int) -> Sentence:
+    """Whose floors the class drew on, and who drew on its own."""
+    if not (floor or borrowed or lent):
+        return ["No floor was drawn on in this time."]
+    return [
+        f"{floor:,} {unit} came out of its own floor, {borrowed:,} out of floors that looser "
+        f"classes lent it; it lent {lent:,}."
+    ]
+
+
+def percent(share: float) -> str:
+    """A share of a hundred, as people say it: `41 %`, `0.4 %`, `under 0.1 %`."""
+    if 0 < share < 0.1:
+        return "under 0.1 %"
+    return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.1f} %"
+
+
+def _nothing(steps: Steps) -> Sentence:
+    return [NOTHING_KNOWN] if steps.first is None else [NO_CALLS, *_gaps(steps)]
+
+
+def _spared(would_shed: int) -> str:
+    if not would_shed:
+        return ""
+    return f" {would_shed:,} more were admitted only because the pool observes."
+
+
+def _why(counts: Counts) -> str:
+    """`most (280) because floors are protected`."""
+    reason, most = max(counts.items(), key=lambda item: item[1])
+    total = sum(counts.values())
+    if most == total:
+        return f"all {because(reason)}"
+    return f"{'most' if most > total / 2 else 'many'} ({most:,}) {because(reason)}"
+
+
+def _listed(told: Mapping[str, str], separator: str = ", ") -> str:
+    """The first few by name, strictest first as they come, and how many others."""
+    named = [f"{name} {text}" for name, text in list(told.items())[:MOST_NAMED]]
+    others = len(told) - len(named)
+    return separator.join([*named, f"{others} others"] if others > 0 else named)
+
+
+def _peak(
+    steps: Steps, series: Sequence[Series], told: Callable[[float, int], str] = "{:,.0f}".format
+) -> Sentence:
+    """When all of them together were highest, and how high; nothing about a single step."""
+    sums = [sum(s.values[n] or 0 for s in series) for n in range(len(steps.times))]
+    if sum(1 for known in steps.known if known) < 2:
+        return []
+    n = sums.index(max(sums))
+    return [" The peak was at ", steps.times[n], f", with {told(sums[n], n)}."]
+
+
+def _highest(series: Sequence[Series]) -> tuple[float, str, int | None]:
+    found = [
+        (value, s.name, n) for s in series for n, value in enumerate(s.values) if value is not None
+    ]
+    return max(found, key=lambda one: one[0], default=(0.0, "", None))
+
+
+def _gaps(steps: Steps) -> Sentence:
+    """Of which time nothing is known."""
+    gaps = steps.gaps
+    if not gaps:
+        return []
+    others = len(gaps) - 1
+    more = f", and {others} more time{'s' if others > 1 else ''}" if others else ""
+    return [" Nothing was recorded from ", gaps[0].start, " to ", gaps[0].end, f"{more}."]

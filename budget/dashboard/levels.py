@@ -1,0 +1,106 @@
+"""What is left of a pool's limits now."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from budget.dashboard.units import UNITS, unit_in_words
+from budget.models import Limit, Pool
+
+SCARCE = 0.2
+"""Below this part of the capacity a meter warns."""
+
+
+class Floor(NamedTuple):
+    """What is left of a class's floor, in the limit's unit."""
+
+    name: str
+    left: float
+    full: float
+
+    @property
+    def text(self) -> str:
+        """`40,000 of 50,000`."""
+        return f"{self.left:,.0f} of {self.full:,.0f}"
+
+
+class Level(NamedTuple):
+    """One limit."""
+
+    name: str
+    terms: str
+    """In words: `400,000 tokens per 60 s`."""
+    available: float
+    capacity: float
+    floors: list[Floor]
+
+    @property
+    def left(self) -> int:
+        """For a meter: never below nothing."""
+        return max(0, round(self.available))
+
+    @property
+    def scarce(self) -> int:
+        """Below this a meter warns."""
+        return round(self.capacity * SCARCE)
+
+    @property
+    def text(self) -> str:
+        """`75,000 of 100,000 available`."""
+        return f"{self.available:,.0f} of {self.capacity:,.0f} available"
+
+    @property
+    def used_percent(self) -> int:
+        """How much of the capacity is taken; more than all of it while in debt."""
+        return round(100 * (1 - self.available / self.capacity)) if self.capacity else 0
+
+    def as_json(self) -> list[Any]:
+        """What changes while a page stands open."""
+        return [self.left, self.text, [floor.text for floor in self.floors]]
+
+
+def levels(pool: Pool, view: Mapping[str, Any], only: str | None = None) -> list[Level]:
+    """Each limit by the ledger's view, with its floors, or that of `only` one class.
+
+    Those of the batch endpoint come last, gauges after rates.
+    """
+    rows = {str(row): row for row in pool.limits.all()}
+    limits = sorted(view["limits"], key=lambda limit: (limit["algorithm"] == "gauge", _rank(limit)))
+    return [
+        *[_level(limit, rows.get(_name(limit)), _floors(limit, only)) for limit in limits],
+        *[
+            _level(limit, rows.get(f"batch {_name(limit)}"), [], "batch endpoint: ")
+            for limit in view["batch_limits"]
+        ],
+    ]
+
+
+def _level(
+    limit: Mapping[str, Any], row: Limit | None, floors: list[Floor], prefix: str = ""
+) -> Level:
+    amount = f"{limit['amount']:,} {unit_in_words(limit['unit'])}"
+    period = f"per {row.per_seconds} s" if row else ""
+    return Level(
+        f"{prefix}{_name(limit)}",
+        f"{amount} at once" if limit["algorithm"] == "gauge" else f"{amount} {period}",
+        limit["available"],
+        limit["capacity"],
+        floors,
+    )
+
+
+def _floors(limit: Mapping[str, Any], only: str | None) -> list[Floor]:
+    capacity = limit["capacity"]
+    return [
+        Floor(slug, floor["effective"], floor["share_percent"] * capacity / 100)
+        for slug, floor in limit["floors"].items()
+        if floor["share_percent"] and only in (None, slug)
+    ]
+
+
+def _rank(limit: Mapping[str, Any]) -> int:
+    """Tokens before requests."""
+    return list(UNITS).index(limit["unit"])
+
+
+def _name(limit: Mapping[str, Any]) -> str:
+    return f"{limit['unit']}/{limit['algorithm']}"

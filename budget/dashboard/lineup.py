@@ -1,0 +1,73 @@
+"""The classes that matter on a pool, as its pages list them."""
+
+from typing import NamedTuple
+
+from django.http import Http404
+
+from budget.models import Pool, Reservation, UsageTotal, WorkloadClass
+from budget.services import ClassHistory, UsageHistory
+
+UNTAGGED = "untagged"
+NO_CLASS = "~untagged"
+"""How addresses name the calls without a class; no slug has a tilde."""
+
+
+class Member(NamedTuple):
+    """A class on a pool, or the calls without one."""
+
+    slug: str
+    """Empty for calls without a class."""
+    place: int
+    """Position from the strictest, which decides how charts draw it."""
+    row: WorkloadClass | None
+    """None if the class is gone."""
+    reservation: Reservation | None
+
+    @property
+    def name(self) -> str:
+        """As pages write it."""
+        return self.slug or UNTAGGED
+
+    @property
+    def in_address(self) -> str:
+        """As addresses write it."""
+        return self.slug or NO_CLASS
+
+    @property
+    def queued(self) -> bool:
+        """Whether it has a queue."""
+        return self.row is not None and self.row.tier != "interactive"
+
+
+def line_up(pool: Pool, history: UsageHistory, also: str | None = None) -> list[Member]:
+    """Strictest first, the classes with a reservation, those that did something, and `also`.
+
+    Deleted ones and the calls without a class come last.
+    """
+    reservations = {row.workload_class_id: row for row in pool.reservations.all()}
+    rows = {row.slug: row for row in WorkloadClass.objects.all()}
+    active = {slug for slug, past in history.classes.items() if _did_something(past)}
+    wanted = active if also is None else active | {also}
+    shown = [slug for slug, row in rows.items() if row.pk in reservations or slug in wanted]
+    gone = sorted(wanted - rows.keys(), key=lambda slug: (not slug, slug))
+    return [
+        Member(slug, place, row := rows.get(slug), reservations.get(row.pk) if row else None)
+        for place, slug in enumerate([*shown, *gone])
+    ]
+
+
+def slug_of(pool: Pool, name: str) -> str:
+    """The class that an address names. Raises Http404 if there never was one on the pool."""
+    if name == NO_CLASS:
+        return ""
+    known = (
+        WorkloadClass.objects.filter(slug=name),
+        UsageTotal.objects.filter(pool_id=pool.pk, workload_class=name),
+    )
+    if not any(rows.exists() for rows in known):
+        raise Http404(f"There is no workload class {name!r}, and none of that name ever called.")
+    return name
+
+
+def _did_something(past: ClassHistory) -> bool:
+    return any(number for column in past.columns.values() for number in column)

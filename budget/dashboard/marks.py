@@ -1,0 +1,69 @@
+"""Policy changes, as marks on the time axis and in words."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
+
+from budget.ledger.clock import micros
+from budget.models import Pool
+from budget.policy.history import Change, Scope, change_keys, changes, scope_of_pool, told
+from budget.policy.rows import WORKLOAD_CLASS, Slugs
+
+MOST = 50
+SEE_HISTORY = "budget.view_policyhistory"
+
+
+class Mark(NamedTuple):
+    """One change that concerned the pool."""
+
+    change: Change
+    lines: list[str]
+    address: str
+    """Its entry in the history; empty for those who may not enter the admin."""
+
+    @property
+    def key(self) -> str:
+        """Names it within the page."""
+        return f"change-{self.change.transaction}-{micros(self.change.at)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For a chart, and for the list below it."""
+        return {
+            "key": self.key,
+            "at": self.change.at.timestamp(),
+            "who": self.change.who,
+            "why": self.change.why,
+            "lines": self.lines,
+            "address": self.address,
+        }
+
+
+def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> list[Mark]:
+    """The newest changes to a pool and to classes in a time, in order.
+
+    None for those who may not see the history.
+    """
+    if not request.user.has_perm(SEE_HISTORY):
+        return []
+    scope = _scope(pool, start, end)
+    found = changes(change_keys(scope)[:MOST], scope)
+    return list(_told(found, linked=request.user.is_staff))[::-1]
+
+
+def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:
+    """What concerns a pool: its own rows, and all classes, which are those of every pool."""
+    within = Q(pgh_created_at__gte=start, pgh_created_at__lt=end)
+    whole: Scope = {**scope_of_pool(pool.pk), WORKLOAD_CLASS: Q()}
+    return {kind: condition & within for kind, condition in whole.items()}
+
+
+def _told(found: Iterable[Change], linked: bool) -> Iterable[Mark]:
+    slugs = Slugs.ever() if found else None
+    for change in found:
+        key = [change.transaction, micros(change.at)]
+        address = reverse("admin:budget_policyhistory_entry", args=key) if linked else ""
+        yield Mark(change, told(change.entries, slugs), address)

@@ -1,0 +1,135 @@
+"""The table of a pool's classes: what each did in the time shown, and how it stands now."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from budget.dashboard.finding import percent
+from budget.dashboard.lineup import Member
+from budget.dashboard.past import Past
+from budget.dashboard.reasons import in_words
+from budget.jobs import words
+
+NONE = "–"
+
+
+class Column(NamedTuple):
+    """A column of numbers, below the heading of its group."""
+
+    group: str
+    heading: str
+    alone: str
+    """The heading where it stands without its group."""
+    help: str
+
+
+COLUMNS = (
+    Column("Limit", "Use", "Use of the limit", "Taken of the leading limit, net of refunds"),
+    Column("Calls", "Offered", "Offered", "Calls that asked, and jobs that were queued"),
+    Column("Calls", "Admitted", "Admitted", "Calls that were let through"),
+    Column("Calls", "Shed", "Shed", "Calls that were refused"),
+    Column("Calls", "Shed rate", "Shed rate", "The part of the offered that was shed"),
+    Column("Given up", "Expired", "Expired", "Jobs dropped because of their deadline, or too late"),
+    Column("Given up", "Leases", "Leases expired", "Calls that never reported back"),
+    Column("Queue now", "Waiting", "Jobs waiting", "Jobs that wait now"),
+    Column("Queue now", "Oldest", "Oldest wait", "How long the oldest of them has waited"),
+    Column("Tokens", "Estimated", "Tokens estimated", "Input and output, as callers announced"),
+    Column("Tokens", "Used", "Tokens used", "Input and output, as callers settled"),
+    Column("Tokens", "Ratio", "Used of estimated", "Used tokens in percent of the estimated"),
+    Column("Floor", "Own", "From its own floor", "Taken out of its own floor"),
+    Column("Floor", "Borrowed", "Borrowed", "Taken out of floors that looser classes lend"),
+    Column("Floor", "Lent", "Lent", "Taken by stricter classes out of its floor"),
+)
+GROUPS = [(group, len(list(found))) for group, found in groupby(c.group for c in COLUMNS)]
+"""Headings above those of the columns, each with how many it spans."""
+
+
+class Cell(NamedTuple):
+    """One number in words, with what it is."""
+
+    column: Column
+    text: str
+
+
+class Reason(NamedTuple):
+    """How many calls were shed for one reason."""
+
+    reason: str
+    calls: int
+
+    @property
+    def words(self) -> str:
+        """`floor protected`."""
+        return in_words(self.reason)
+
+
+class Row(NamedTuple):
+    """One class."""
+
+    member: Member
+    states: list[str]
+    texts: list[str]
+    """By column."""
+    reasons: list[Reason]
+    would_shed: int
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Each text with its column."""
+        return [Cell(column, text) for column, text in zip(COLUMNS, self.texts, strict=True)]
+
+    def as_json(self) -> list[Any]:
+        """What changes while a page stands open."""
+        return [self.states, self.texts, self.reasons, self.would_shed]
+
+
+def row_of(member: Member, past: Past, allowed: int, now: Mapping[str, Any] | None) -> Row:
+    """A class by its past, and by how the ledger sees it `now`; None if it doesn't."""
+    shed = sum(past.reasons.values())
+    estimated, used = past.total("estimated_tokens"), past.total("used_tokens")
+    offered = past.total("offered")
+    return Row(
+        member,
+        [] if now is None else states_of(now, member.queued),
+        [
+            _rate(max(0, past.total("charged")), allowed),
+            f"{offered:,}",
+            f"{past.total('admitted'):,}",
+            f"{shed:,}",
+            _rate(shed, offered),
+            f"{past.total('expired'):,}",
+            f"{past.total('lease_expired'):,}",
+            *_queue(member, now),
+            short(estimated),
+            short(used),
+            _rate(used, estimated),
+            *[short(past.total(f"{name}_tokens")) for name in ("floor", "borrowed", "lent")],
+        ],
+        [Reason(reason, calls) for reason, calls in past.reasons.items()],
+        past.would_shed,
+    )
+
+
+def short(amount: int) -> str:
+    """`9,876`, `98.8 k`, `12.3 M`."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if abs(amount) >= max(size, 10_000):
+            return f"{amount / size:,.1f} {letter}"
+    return f"{amount:,}"
+
+
+def states_of(now: Mapping[str, Any], queued: bool) -> list[str]:
+    """Paused or draining, and how full its queue is if it has one."""
+    switched = [state for state in ("paused", "draining") if now[state]]
+    return switched + ([now["state"]] if queued or not switched else [])
+
+
+def _queue(member: Member, now: Mapping[str, Any] | None) -> tuple[str, str]:
+    if now is None or not (member.queued or now["depth"]):
+        return NONE, NONE
+    wait = now["oldest_wait_seconds"]
+    return f"{now['depth']:,}", NONE if wait is None else words.span(wait)
+
+
+def _rate(part: int, whole: int) -> str:
+    return percent(100 * part / whole) if whole else NONE

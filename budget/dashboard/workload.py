@@ -1,0 +1,79 @@
+"""The page of a class on a pool: what became of its calls, its tokens, its floor, its queue."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+
+from budget.dashboard.access import SEE_USAGE, needs
+from budget.dashboard.apology import apologising
+from budget.dashboard.board import board_of
+from budget.dashboard.context import context_of
+from budget.dashboard.lineup import Member, slug_of
+from budget.dashboard.pool import POOLS
+from budget.dashboard.span import span_of
+from budget.dashboard.switches import switch_links, turned
+from budget.jobs import words
+from budget.models import WorkloadClass
+from budget.policy.words import RESERVATION, written
+
+SEE_CLASS = "budget.view_workloadclass"
+
+
+@needs(SEE_USAGE)
+@apologising
+def class_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """One class on a pool, in the time that the address names."""
+    pool = get_object_or_404(POOLS, slug=slug)
+    own = slug_of(pool, name)
+    board = board_of(pool, span_of(request.GET), own)
+    member = board.rows[0].member
+    context = {
+        **context_of(request, pool, board, own),
+        "member": member,
+        "terms": terms_of(member),
+        "row": member.row,
+        "admin_address": _form(request, member.row),
+        **_switches(request, member.row),
+    }
+    return render(request, "budget/dashboard/workload.html", context)
+
+
+def terms_of(member: Member) -> list[tuple[str, str]]:
+    """Its terms in words: those of the class, of its queue, and of its reservation."""
+    row, reservation = member.row, member.reservation
+    if row is None:
+        return []
+    of_class = [
+        ("tier", row.get_tier_display()),
+        ("deadline", words.span(row.deadline_seconds)),
+        ("largest call", f"{row.max_call_tokens:,} tokens, {words.span(row.max_call_seconds)}"),
+    ]
+    of_queue = [
+        ("may wait", words.bounds(row.queue_limit, row.queue_tokens)),
+        ("attempts", f"{row.max_attempts:,}"),
+    ]
+    if reservation is None:
+        of_pool = [("reservation", "none on this pool: no floor, and all defaults of its tier")]
+    else:
+        told = RESERVATION.items()
+        of_pool = [(w.label, written(getattr(reservation, name), w)) for name, w in told]
+    return of_class + (of_queue if member.queued else []) + of_pool
+
+
+def _form(request: HttpRequest, row: WorkloadClass | None) -> str:
+    """Where the class is edited, or looked at; empty for those who may not enter."""
+    if row is None or not (request.user.is_staff and request.user.has_perm(SEE_CLASS)):
+        return ""
+    return reverse("admin:budget_workloadclass_change", args=[row.pk])
+
+
+def _switches(request: HttpRequest, row: WorkloadClass | None) -> dict[str, Any]:
+    if row is None:
+        return {}
+    stopped = row.paused or row.draining
+    return {
+        "switch_links": switch_links(request, row),
+        "turned": turned(request, row) if stopped else None,
+    }

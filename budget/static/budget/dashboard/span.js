@@ -1,0 +1,24 @@
+/* The form for any stretch of time: written in the viewer's zone, sent in UTC. */
+
+export function followSpan() {
+  const form = document.querySelector("form[data-span]");
+  if (!form) return;
+  const fields = [...form.querySelectorAll("input")];
+  for (const field of fields) localise(field);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const query = new URLSearchParams();
+    for (const { name, value } of fields) {
+      if (value) query.set(name, new Date(value).toISOString().replace(".000", ""));
+    }
+    location.assign(`?${query}`);
+  });
+}
+
+function localise(field) {
+  const date = new Date(field.value);
+  field.value = "";
+  field.type = "datetime-local";
+  const wall = new Date(date - date.getTimezoneOffset() * 60_000);
+  field.value = Number.isNaN(date.valueOf()) ? "" : wall.toISOString().slice(0, 16);
+}
