@@ -81,7 +81,7 @@ def _page(request: HttpRequest, row: Row, verb: str) -> HttpResponse:
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         _turn(request, switch, row)
-        return HttpResponseRedirect(_back(request))
+        return HttpResponseRedirect(_back(request, row))
     pools = _pools(row)
     context = {
         "title": f"{switch.label} {_named(row)}",
@@ -94,7 +94,7 @@ def _page(request: HttpRequest, row: Row, verb: str) -> HttpResponse:
         "suits": switch.suits(row),
         "turned": turned(request, row),
         "form": form,
-        "back": _back(request),
+        "back": _back(request, row),
     }
     return render(request, "budget/dashboard/switch.html", context)
 
@@ -163,9 +163,11 @@ def _address(row: Row, verb: str) -> str:
     return reverse(name, args=[row.slug, verb])
 
 
-def _back(request: HttpRequest) -> str:
+def _back(request: HttpRequest, row: Row) -> str:
     """Where the user came from, if that is a path of this site."""
     address = request.GET.get("next", "")
     if address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None):
         return address
+    if isinstance(row, Pool):
+        return reverse("budget:dashboard_pool", args=[row.slug])
     return reverse("budget:dashboard")

@@ -160,6 +160,25 @@ def test_without_a_reason_nothing_is_turned(on_call: Client, reason: str) -> Non
 
 
 @deciding
+def test_the_pages_of_a_pool_and_a_class_have_the_buttons_and_say_who_paused(
+    on_call: Client, viewer: Client
+) -> None:
+    pages = {
+        pool_switch: reverse("budget:dashboard_pool", args=["claims"]),
+        class_switch: reverse("budget:dashboard_class", args=["claims", "nightly"]),
+    }
+    for switch, page in pages.items():
+        back = f"?next={quote(page, safe='')}"
+        assert f"{switch('pause')}{back}" in on_call.get(page).content.decode()
+        assert "/switch/" not in viewer.get(page).content.decode()
+        on_call.post(switch("pause"), WHY)
+        shown = viewer.get(page).content.decode()
+        assert "by olga: “runaway loop”" in shown
+        assert "/switch/" not in shown
+        assert f"{switch('resume')}{back}" in on_call.get(page).content.decode()
+
+
+@deciding
 def test_the_page_says_what_will_happen_in_numbers(on_call: Client) -> None:
     small_pool("other")
     for _ in range(3):
@@ -297,8 +316,11 @@ def test_it_leads_back_to_where_one_came_from(on_call: Client, back: str) -> Non
     ["", "https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "x"],
 )
 def test_it_never_leads_away_from_here(on_call: Client, back: str) -> None:
-    address = f"{class_switch('pause')}?next={quote(back)}"
-    assert on_call.post(address, WHY)["Location"] == reverse("budget:dashboard")
+    for switch, page in (
+        (class_switch("pause"), reverse("budget:dashboard")),
+        (pool_switch("pause"), reverse("budget:dashboard_pool", args=["claims"])),
+    ):
+        assert on_call.post(f"{switch}?next={quote(back)}", WHY)["Location"] == page
 
 
 def test_a_project_without_messages_can_pause(on_call: Client) -> None:

@@ -1,0 +1,105 @@
+"""Somebody on call pauses a class and resumes it, in a real browser and with the keyboard alone."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Locator, Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from budget.models import ApiKey
+from budget.policy.groups import ON_CALL
+from tests.dashboard.conftest import client_of, somebody
+from tests.jobs.queueing import enqueue
+from tests.policies import claims_pool
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
+
+CALL = {"pool": "claims", "workload_class": "nightly", "input_tokens": 9, "output_tokens": 9}
+MOST_TABS = 60
+
+
+class AtNight:
+    """A browser of somebody on call, and a service that makes calls meanwhile."""
+
+    def __init__(self, page: Page, url: str, key: str) -> None:
+        self.page, self.url, self.key = page, url, key
+
+    def tab_to(self, wanted: Locator) -> None:
+        """Tab on until it has the focus."""
+        for _ in range(MOST_TABS):
+            self.page.keyboard.press("Tab")
+            if wanted.evaluate_all("found => found.includes(document.activeElement)"):
+                return
+        raise AssertionError(f"{wanted} isn't reached by the keyboard")
+
+    def press(self, role: Literal["link", "button"], name: str) -> None:
+        """Go to it, and where it leads."""
+        self.tab_to(self.page.get_by_role(role, name=name, exact=True))
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+
+    def turn(self, verb: str, reason: str) -> None:
+        """From the page of the class, and back to it."""
+        self.press("link", f"{verb}… nightly")
+        self.tab_to(self.page.get_by_label("Reason for the change"))
+        self.page.keyboard.type(reason)
+        self.press("button", f"{verb} nightly")
+
+    def admit(self) -> str:
+        """The decision on a call of the class, or why it is shed."""
+        answer = self.page.request.post(
+            f"{self.url}{reverse('budget:admissions')}",
+            data=CALL,
+            headers={"Authorization": f"Api-Key {self.key}"},
+        ).json()
+        return answer.get("reason") or answer["decision"]
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser had to say."""
+    return []
+
+
+@pytest.fixture
+def at_night(committed: None, live_server: LiveServer, complaints: list[str]) -> Iterator[AtNight]:
+    """On the claims pool, with a job of nightly that waits."""
+    claims_pool()
+    enqueue("nightly")
+    key = ApiKey.objects.create_key(name="classifier")[1]
+    session = client_of(somebody("olga", ON_CALL)).cookies["sessionid"].value
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        cookie = {"name": "sessionid", "value": session, "url": live_server.url}
+        page.context.add_cookies([cookie])  # type: ignore[list-item]
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        yield AtNight(page, live_server.url, key)
+        browser.close()
+
+
+def test_a_class_is_paused_and_resumed_with_the_keyboard_alone(
+    at_night: AtNight, complaints: list[str]
+) -> None:
+    page = at_night.page
+    page.goto(at_night.url + reverse("budget:dashboard"))
+    at_night.press("link", "claims")
+    at_night.press("link", "nightly")
+    assert at_night.admit() == "admitted"
+
+    at_night.turn("Pause", "runaway loop")
+    assert "Paused: nightly" in page.locator(".note.success").inner_text()
+    assert "olga: “runaway loop”" in page.locator("#content").inner_text()
+    assert at_night.admit() == "paused"
+
+    at_night.turn("Resume", "loop fixed")
+    assert "Resumed: nightly" in page.locator(".note.success").inner_text()
+    assert page.locator(".note.warning").count() == 0
+    assert at_night.admit() == "admitted"
+    assert complaints == []
