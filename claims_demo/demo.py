@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 POLICY = Path(__file__).with_name("policy.yaml")
 HOST = "127.0.0.1"
 PORTS_TRIED = 20
+SHORTEST = 10
+"""Seconds a storm takes to exhaust the pool."""
 ADJUSTER = "demo-adjuster"
 """As whom the storm's adjusters log in."""
 PAGES = {
@@ -181,8 +183,8 @@ def main() -> int:
     parser.add_argument("--port", type=port_number, default=8000, help="0: any free one")
     parser.add_argument("--seconds", type=float, help="how long; until Ctrl-C unless given")
     arguments = parser.parse_args()
-    if arguments.seconds is not None and arguments.seconds < 5:
-        parser.error("--seconds: give the storm at least 5")
+    if arguments.seconds is not None and arguments.seconds < SHORTEST:
+        parser.error(f"--seconds: give the storm at least {SHORTEST}")
     end_on_signals()
     console = Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
     try:

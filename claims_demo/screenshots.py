@@ -1,4 +1,4 @@
-"""`make screenshots`: the pictures in the README, taken of the admin during a short storm."""
+"""`make screenshots`: the pictures in the README, taken of the running demo in a short storm."""
 
 import argparse
 import atexit
@@ -7,19 +7,20 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.core.management import call_command
 
+from claims_demo.claims import POOL
+from claims_demo.clusters import clusters
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import BASE_DIR, data_dir
 from claims_demo.processes import ProcessFailed, address, end_on_signals, free_port, prepare, web
-from claims_demo.storm.call import POOL
+from claims_demo.provider import point_pool, provider
 from claims_demo.storm.process import StormProcess
 from claims_demo.storm.report import Orders
-from claims_demo.storm.service import SERVICES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,69 +29,123 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 POLICY = Path(__file__).with_name("policy.yaml")
-WIDTH, HEIGHT = 1280, 740
-FIRST_CALM = 1.0
-EDIT = ("40", "Storm season is over; the others may have more.")
-"""The adjusters' new share in percent, and why."""
+EDITOR, ADJUSTER = "demo-editor", "demo-adjuster"
+WIDTH = 1280
+FIRST_CALM = 5.0
+SEASON = ({"share_percent": "40"}, "Storm season is over; the others may have more.")
+DRILL = (
+    {"share_percent": "10", "ceiling_percent": "20"},
+    "A drill: what does an adjuster see who is shed?",
+)
+"""Edits of the adjusters' reservation: values by field, and why."""
+TRIES = 30
+
+
+class Picture(NamedTuple):
+    """A page as it is to be seen."""
+
+    file: str
+    path: str
+    """`{pool}` stands for the pool's id."""
+    ready: str
+    """What the page shows once it is complete."""
+    height: int = 740
+    """In pixels."""
+    before: "Callable[[Page], None]" = lambda page: None
+    """What somebody does there first."""
+
+
+def ask_until_shed(page: "Page") -> None:
+    """Ask the assistant about the most urgent claim until it has to say that it is busy."""
+    page.click("tbody th a")
+    for _ in range(TRIES):
+        page.locator(".suggestions button").first.click()
+        page.wait_for_selector(".status[data-state=waiting], [data-send]:not([aria-disabled])")
+        if page.locator("[data-countdown]").is_visible():
+            return
+    raise ProcessFailed("The assistant was never too busy to be asked.")
+
+
+BEFORE_THE_DRILL = (
+    Picture("storm.png", "/storm/", "#storm-shed canvas", height=1080),
+    Picture("pool.png", "/admin/budget/pool/{pool}/change/", "#pool_form"),
+    Picture("history.png", "/admin/budget/policyhistory/", "article"),
+)
+DURING_THE_DRILL = (Picture("adjuster.png", "/", "[data-countdown]", before=ask_until_shed),)
 
 
 def screenshots(into: Path, seconds: float) -> None:
-    """Writes `pool.png`, after so many seconds of the storm, and `history.png`."""
+    """Takes all pictures, after so many seconds of the storm."""
     prepare(HOST)
-    from claims_demo.accounts import demo_accounts, demo_key  # models, once Django is set up
+    from claims_demo.accounts import demo_accounts  # models, once Django is set up
+    from claims_demo.claims.seed import seed
 
     call_command("load_policy", os.path.relpath(POLICY), reason="The policy we start with")
-    editor = demo_accounts()[0]
-    keys = {service.workload_class: demo_key(POOL, service.workload_class) for service in SERVICES}
+    seed()
+    accounts = {account.username: account for account in demo_accounts()}
+    pool = _pool_id()
     port = free_port(HOST)
     url = address(HOST, port)
-    with web(HOST, port, log=data_dir() / "web.log"), admin_page(url, editor) as page:
-        _edit_share(page, url)
-        storm = StormProcess(Orders(url=url, keys=keys, first_calm=FIRST_CALM))
-        with contextlib.closing(storm):
-            next(report for report in storm.reports() if report.elapsed >= seconds)
-            page.goto(_pool_of(page, url))
-            page.screenshot(path=into / "pool.png")
-        page.goto(f"{url}/admin/budget/policyhistory/")
-        page.screenshot(path=into / "history.png")
+    with contextlib.ExitStack() as stack:
+        point_pool(POOL, stack.enter_context(provider()))
+        stack.enter_context(clusters())
+        stack.enter_context(web(HOST, port, log=data_dir() / "web.log"))
+        page = stack.enter_context(browser(url, accounts[EDITOR]))
+        edit = f"{url}/admin/budget/pool/{pool}/change/"
+        _edit(page, edit, *SEASON)
+        password = accounts[ADJUSTER].password
+        storm = StormProcess(Orders(url, ADJUSTER, password, FIRST_CALM))
+        stack.enter_context(contextlib.closing(storm))
+        next(report for report in storm.reports() if report.elapsed >= FIRST_CALM + seconds)
+        _take(page, url, BEFORE_THE_DRILL, pool, into)
+        _edit(page, edit, *DRILL)
+        _take(page, url, DURING_THE_DRILL, pool, into)
+
+
+def _pool_id() -> int:
+    from budget.models import Pool
+
+    return int(Pool.objects.get(slug=POOL).pk)
+
+
+def _take(page: "Page", url: str, pictures: Sequence[Picture], pool: int, into: Path) -> None:
+    for picture in pictures:
+        page.set_viewport_size({"width": WIDTH, "height": picture.height})
+        page.goto(url + picture.path.format(pool=pool))
+        picture.before(page)
+        page.wait_for_selector(picture.ready)
+        page.screenshot(path=into / picture.file)
 
 
 @contextlib.contextmanager
-def admin_page(url: str, account: "Account") -> Iterator["Page"]:
-    """The admin in a browser, with the account logged in."""
+def browser(url: str, account: "Account") -> Iterator["Page"]:
+    """A browser in which the account is logged in."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        page.goto(f"{url}/admin/")
+        chromium = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
+        page = chromium.new_page()
+        page.goto(f"{url}/login/")
         page.fill("#id_username", account.username)
         page.fill("#id_password", account.password)
-        page.click("input[type=submit]")
-        page.wait_for_selector("#content")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("nav")
         yield page
-        browser.close()
+        chromium.close()
 
 
-def _browser() -> str:
+def _program() -> str:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if program := shutil.which(name):
             return program
     raise ProcessFailed("There is no Chromium to take pictures with: install chromium.")
 
 
-def _pool_of(page: "Page", url: str) -> str:
-    """The address of the demo pool's page."""
-    page.goto(f"{url}/admin/budget/pool/")
-    link = page.get_by_role("link", name=POOL, exact=True).first
-    return f"{url}{link.get_attribute('href')}"
-
-
-def _edit_share(page: "Page", url: str) -> None:
-    """Something for the history to show: an edit with a reason."""
-    share, reason = EDIT
-    page.goto(_pool_of(page, url))
-    page.fill("#id_reservations-0-share_percent", share)
+def _edit(page: "Page", address: str, values: dict[str, str], reason: str) -> None:
+    """Changes the adjusters' reservation in the admin, as an editor does."""
+    page.goto(address)
+    for field, value in values.items():
+        page.fill(f"#id_reservations-0-{field}", value)
     page.fill("#id_reason", reason)
     page.click("input[name=_save]")
     page.wait_for_selector(".messagelist .success")
@@ -109,7 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=BASE_DIR / "docs")
     parser.add_argument(
-        "--seconds", type=float, default=12, help="of the storm; by then the pool is exhausted"
+        "--seconds", type=float, default=24, help="of the storm; by then others were shed"
     )
     arguments = parser.parse_args()
     end_on_signals()

@@ -19,8 +19,10 @@ from claims_demo.storm.tally import count
 
 CREW = 24
 """Adjusters on duty: so many wait for an answer at most."""
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 """After which an adjuster does without."""
+SHORTEST_WAIT, UNKNOWN_WAIT = 0.5, 5.0
+"""Seconds before a refused question is asked again, at least and if nobody said."""
 DRAIN_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
 CSRF_COOKIE = "csrftoken"
@@ -105,7 +107,9 @@ class Adjusters:
             if response.is_success:
                 return True
             wait = retry_after(response)
-            if wait is None or monotonic() + wait > began + PATIENCE_SECONDS:
+            if response.json().get("reason") == "paused":
+                return False
+            if monotonic() + wait > began + PATIENCE_SECONDS:
                 return False
             if await self._stage.ends_within(wait):
                 return False
@@ -131,17 +135,16 @@ class Adjusters:
         count(tally.faults, fault[:200])
 
 
-def retry_after(response: httpx2.Response) -> float | None:
-    """Seconds until a refused question is worth asking again; None if it never is.
+def retry_after(response: httpx2.Response) -> float:
+    """Seconds until a refused question is asked again, as the page of a claim has it.
 
     Raises HTTPStatusError for what is no refusal.
     """
     if response.status_code not in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         response.raise_for_status()
-    if (milliseconds := response.headers.get("retry-after-ms")) is not None:
-        return int(milliseconds) / 1000
-    seconds = response.headers.get("retry-after")
-    return None if seconds is None else float(seconds)
+    milliseconds = response.headers.get("retry-after-ms")
+    seconds = response.headers.get("retry-after", UNKNOWN_WAIT)
+    return max(SHORTEST_WAIT, int(milliseconds) / 1000 if milliseconds else float(seconds))
 
 
 def _open_claims() -> list[str]:

@@ -40,11 +40,11 @@ def cards(minute: Span) -> list[Card]:
 def _adjusters(minute: Span) -> Card:
     slug = ADJUSTERS.workload_class
     asked = minute.tally(slug)
-    within = f"answered within {BUDGET_SECONDS:.0f} seconds"
+    within = f"within {BUDGET_SECONDS:.0f} seconds"
     return Card(
         ADJUSTERS.name,
         [
-            Figure(f"{slug}-p95", "95 % of the answers within", in_seconds(minute.wait_ms(0.95))),
+            Figure(f"{slug}-p95", "95 % of answers within", in_seconds(minute.wait_ms(0.95))),
             Figure(f"{slug}-in-time", within, in_percent(asked.in_time_percent)),
         ],
     )
@@ -58,10 +58,8 @@ def _queued(service: Service, minute: Span, queue: QueueView | None) -> Card:
         service.name,
         [
             Figure(f"{slug}-shed", "refused", shed),
-            Figure(f"{slug}-depth", "jobs waiting", f"{queue.depth:,}" if queue else NOT_KNOWN),
-            Figure(
-                f"{slug}-wait", "the oldest for", NOT_KNOWN if wait is None else f"{wait:,.0f} s"
-            ),
+            Figure(f"{slug}-depth", "waiting", f"{queue.depth:,}" if queue else NOT_KNOWN),
+            Figure(f"{slug}-wait", "oldest", NOT_KNOWN if wait is None else f"{wait:,.0f} s"),
             Figure(f"{slug}-state", "state", queue.state if queue else NOT_KNOWN),
         ],
     )

@@ -1,5 +1,7 @@
 """`make demo`, as its user meets it."""
 
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from claims_demo.database.stale import living
 from tests.claims_demo.directories import temporary_dir
@@ -32,6 +35,17 @@ def demo(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def introduction(process: subprocess.Popen[str]) -> str:
+    """What the demo says before the storm."""
+    assert process.stdout is not None
+    said = ""
+    while not said.endswith("shown only now.\n"):
+        line = process.stdout.readline()
+        assert line, "the demo ended early"
+        said += line
+    return said
+
+
 @pytest.mark.processes
 @pytest.mark.timeout(240)
 def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) -> None:
@@ -40,7 +54,7 @@ def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) ->
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        first = demo(data_dir, "--port", str(port), "--seconds", "8")
+        first = demo(data_dir, "--port", str(port), "--seconds", "12")
         said, complained = first.communicate()
     assert first.returncode == 0, said + complained
     assert f"Port {port} is taken" in said
@@ -50,12 +64,56 @@ def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) ->
     assert living(data_dir / "postgres") is None
 
     second = demo(data_dir, "--port", str(port))
-    assert second.stdout is not None
-    while not (line := second.stdout.readline()).startswith("Passwords"):
-        assert line, "the demo ended early"
-        assert " added" not in line
+    assert " added" not in introduction(second)
     time.sleep(1.5)
     second.send_signal(signal.SIGTERM)
     said, complained = second.communicate()
     assert second.returncode == 0, said + complained
     assert living(data_dir / "postgres") is None
+
+
+@pytest.mark.processes
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+def test_a_person_makes_the_storm_on_its_page_and_sees_who_is_served(data_dir: Path) -> None:
+    process = demo(data_dir, "--port", "0")
+    try:
+        said = introduction(process)
+        found = re.search(r"^Claims +(\S+)$", said, re.MULTILINE)
+        password = re.search(r"demo-adjuster / (\S+)", said)
+        assert found, said
+        assert password, said
+        complaints = _make_a_storm(found[1], password[1])
+    finally:
+        process.send_signal(signal.SIGINT)
+        said, complained = process.communicate()
+    assert process.returncode == 0, said + complained
+    assert complaints == []
+
+
+def _make_a_storm(url: str, password: str) -> list[str]:
+    """Logs in, follows the way to the storm, and makes it as strong as it gets."""
+    complaints: list[str] = []
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(url)
+        page.fill("#id_username", "demo-adjuster")
+        page.fill("#id_password", password)
+        page.keyboard.press("Enter")
+        page.click("nav >> text=Storm")
+        page.click("button:text-is('×10')")
+        expect(page.locator("#storm-now")).to_have_text("×10, chosen by demo-adjuster.")
+        words = page.locator("#storm-words")
+        expect(words).to_contain_text("10 times their usual pace", timeout=10_000)
+        expect(words).to_contain_text("questions were answered within 2 seconds", timeout=10_000)
+        expect(page.locator("[data-figure=rescore-state]")).to_have_text("red", timeout=60_000)
+        page.click("text=The last minute as a table")
+        expect(page.locator("#storm-table tr").nth(5)).to_be_visible()
+        page.click("button:text-is('Automatic')")
+        expect(page.locator("#storm-now")).to_contain_text("Automatic")
+        browser.close()
+    return complaints

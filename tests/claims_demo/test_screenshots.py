@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from claims_demo.screenshots import BEFORE_THE_DRILL, DURING_THE_DRILL
 from tests.claims_demo.programs import ROOT, environment
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -14,7 +15,8 @@ LARGEST = 200_000
 """Bytes: a README should load quickly."""
 
 
-def test_pictures_of_the_pool_and_its_history_are_taken(tmp_path: Path) -> None:
+@pytest.mark.timeout(240)
+def test_all_pictures_are_taken(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "claims_demo.screenshots", "--into", tmp_path, "--seconds", "2"],
         cwd=ROOT,
@@ -24,7 +26,8 @@ def test_pictures_of_the_pool_and_its_history_are_taken(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"pool.png", "history.png"}
+    pictures = BEFORE_THE_DRILL + DURING_THE_DRILL
+    assert {path.name for path in tmp_path.iterdir()} == {picture.file for picture in pictures}
     for path in tmp_path.iterdir():
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size < LARGEST

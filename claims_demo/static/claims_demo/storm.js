@@ -8,7 +8,7 @@
   const KEPT = SHOWN + 30;
   const ROWS = 60;
   const PATIENCE = 8000;
-  const HEIGHT = 230;
+  const HEIGHT = 180;
   const COLUMNS = ["at", "strength", "median", "most", "rescore", "nightly"];
   const SECONDS = new Set(["median", "most"]);
   const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
@@ -57,6 +57,11 @@
     };
   }
 
+  /* At least a minute, at most all there is. */
+  function shown() {
+    return [Math.max(end - SHOWN, Math.min(points.at[0] ?? end, end - 60)), end];
+  }
+
   /* A tint behind all seconds on end in which more claims came in than usual. */
   function shade(chart) {
     const { ctx, bbox } = chart;
@@ -102,7 +107,7 @@
         height: HEIGHT,
         cursor: { sync: { key: "storm" }, drag: { x: false, y: false } },
         scales: {
-          x: { range: () => [end - SHOWN, end] },
+          x: { range: shown },
           y: { range: (_, low, high) => [0, Math.max(least, 1.15 * (high ?? 0))] },
         },
         axes: [
