@@ -5,10 +5,6 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
-from claims_demo.claims.asking import ask
-from claims_demo.claims.night import run_nightly
-from claims_demo.claims.pages import claim, claims
-
 
 def no_icon(request: HttpRequest) -> HttpResponse:
     """Spares the log a 404 for each page a browser shows."""
@@ -16,11 +12,8 @@ def no_icon(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("", claims, name="claims"),
-    path("claims/<str:number>/", claim, name="claim"),
-    path("claims/<str:number>/ask", ask, name="ask"),
+    path("", include("claims_demo.claims.urls")),
     path("storm/", include("claims_demo.storm.urls")),
-    path("nightly", run_nightly, name="run_nightly"),
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("favicon.ico", no_icon),

@@ -6,22 +6,23 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from django import forms
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, resolve_url
 from django.views.decorators.http import require_POST
 
 from budget.api.answers import retry_headers
 from budget.api.refusals import shed_response
 from budget.services import BudgetError, LedgerUnavailable, Shed
 from claims_demo.claims import assistant
-from claims_demo.claims.access import members_only, wants_json
 from claims_demo.claims.assistant import Answer, ProviderTrouble, TooSlow
 from claims_demo.claims.events import remember
 from claims_demo.claims.pages import claim_page
 from claims_demo.models import Claim
 from claims_demo.models.claim import LONGEST_QUESTION
 
+JSON, HTML = "application/json", "text/html"
 WORD_IT = f"Ask something in 1 to {LONGEST_QUESTION} characters."
 TOO_SLOW = "The assistant took longer than two seconds. Your question is still here: try again."
 UNREACHED = "The assistant can't be reached just now. Your question is still here: try again."
@@ -56,13 +57,14 @@ class QuestionForm(forms.Form):
 
 
 @require_POST
-@members_only
 def ask(request: HttpRequest, number: str) -> HttpResponse:
     """Answer a question about a claim, as JSON or by the claim's page.
 
-    200 the answer · 400 no such question · 429 shed, with when to come back · 502 trouble with
-    the provider · 503 the budget can't decide · 504 no answer within two seconds.
+    200 the answer · 400 no such question · 403 logged out · 429 shed, with when to come back ·
+    502 trouble with the provider · 503 the budget can't decide · 504 not within two seconds.
     """
+    if not request.user.is_authenticated:
+        return _logged_out(request, number)
     claim = get_object_or_404(Claim, number=number)
     sent = _sent(request)
     form = QuestionForm(sent)
@@ -80,9 +82,15 @@ def ask(request: HttpRequest, number: str) -> HttpResponse:
     return _answered(request, claim, answer)
 
 
+def _logged_out(request: HttpRequest, number: str) -> HttpResponse:
+    if _wants_json(request):
+        return JsonResponse({"detail": "You are not logged in any more."}, status=403)
+    return redirect_to_login(resolve_url("claim", number))
+
+
 def _sent(request: HttpRequest) -> dict[str, Any]:
     """What came, in either form; nothing if it can't be read."""
-    if request.content_type != "application/json":
+    if request.content_type != JSON:
         text = request.POST.get("suggestion") or request.POST.get("question")
         return {"question": text}
     try:
@@ -94,7 +102,7 @@ def _sent(request: HttpRequest) -> dict[str, Any]:
 
 
 def _answered(request: HttpRequest, claim: Claim, answer: Answer) -> HttpResponse:
-    if not wants_json(request):
+    if not _wants_json(request):
         return redirect(f"{claim.get_absolute_url()}#answer")
     return JsonResponse(
         {
@@ -108,13 +116,18 @@ def _answered(request: HttpRequest, claim: Claim, answer: Answer) -> HttpRespons
 
 def _shed(request: HttpRequest, claim: Claim, sent: dict[str, Any], shed: Shed) -> HttpResponse:
     """The API's answer for a script; for a person, the page as it was and when to come back."""
-    if wants_json(request):
+    if _wants_json(request):
         return _unlogged(shed_response(request, shed))
     headers = retry_headers(shed.admission)
     seconds = headers.get("Retry-After")
     when = f"in {seconds} s" if seconds else "in a while"
     detail = f"Try again shortly: others come first. Your question is still here; send it {when}."
     return _failed(request, claim, sent, Failure(HTTPStatus.TOO_MANY_REQUESTS, detail, headers))
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    """Whether the page's script asks rather than the form itself."""
+    return request.get_preferred_type([JSON, HTML]) != HTML
 
 
 def _failure(claim: Claim, error: Exception) -> Failure:
@@ -132,7 +145,7 @@ def _failure(claim: Claim, error: Exception) -> Failure:
 def _failed(
     request: HttpRequest, claim: Claim, sent: dict[str, Any], failure: Failure
 ) -> HttpResponse:
-    if wants_json(request):
+    if _wants_json(request):
         body = {"detail": failure.detail} | ({"field": failure.field} if failure.field else {})
         response: HttpResponse = JsonResponse(body, status=failure.status)
     else:

@@ -1,8 +1,9 @@
 """Stores what happens to claims, and keeps it bounded however long the demo runs."""
 
+from contextlib import suppress
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from claims_demo.claims.assistant import Answer
 from claims_demo.claims.stories import Happening
@@ -48,8 +49,8 @@ def record(
 
 
 def remember(claim: Claim, username: str, question: str, answer: Answer) -> None:
-    """Store what somebody asked about a claim and was answered."""
-    Question.objects.create(
+    """Store what somebody asked about a claim and was answered, unless the claim is gone."""
+    asked = Question(
         claim=claim,
         asked_by=username,
         text=question,
@@ -58,15 +59,20 @@ def remember(claim: Claim, username: str, question: str, answer: Answer) -> None
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
     )
+    with suppress(IntegrityError):
+        asked.save()
     newest = claim.questions.order_by("-pk").values_list("pk", flat=True)[:MOST_QUESTIONS]
     claim.questions.exclude(pk__in=list(newest)).delete()
 
 
 def _spare() -> list[Claim]:
-    """Claims beyond the bound: closed ones first, then those nothing happened to for longest."""
+    """Claims beyond the bound: closed ones first, then those nothing happened to for longest.
+
+    None that something happens to just now.
+    """
     spare = Claim.objects.count() - MOST_CLAIMS
     if spare <= 0:
         return []
-    oldest = Claim.objects.order_by("changed_at")
+    oldest = Claim.objects.order_by("changed_at").select_for_update(skip_locked=True)
     closed = list(oldest.filter(status__in=CLOSED)[:spare])
     return closed or list(oldest[:spare])

@@ -2,6 +2,7 @@
 
 from random import Random
 
+from django.db import transaction
 from django.utils import timezone
 
 from budget import services
@@ -41,6 +42,7 @@ def take_in(random: Random) -> str:
     return "enqueued"
 
 
+@transaction.atomic
 def _next(random: Random) -> Claim:
     """The claim that something has just happened to."""
     known = None if random.random() < NEW_CLAIMS else _any_open()
@@ -53,4 +55,6 @@ def _next(random: Random) -> Claim:
 
 
 def _any_open() -> Claim | None:
-    return Claim.objects.exclude(status__in=CLOSED).order_by("?").first()
+    """Held on to until what happens to it is stored."""
+    free = Claim.objects.select_for_update(skip_locked=True, no_key=True)
+    return free.exclude(status__in=CLOSED).order_by("?").first()

@@ -3,13 +3,12 @@
 from collections import Counter
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from budget.services import BudgetError
-from claims_demo.claims.access import members_only
 from claims_demo.claims.events import MOST_CLAIMS
 from claims_demo.claims.nightly import ENQUEUED, classify
 
@@ -17,7 +16,7 @@ PERMISSION = "claims_demo.classify_claims"
 
 
 @require_POST
-@members_only
+@login_required
 @permission_required(PERMISSION, raise_exception=True)
 def run_nightly(request: HttpRequest) -> HttpResponse:
     """Enqueue whatever is due, and say on the list what came of it."""

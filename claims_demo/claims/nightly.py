@@ -82,7 +82,8 @@ def _classify(claim_id: int) -> str | None:
     Should this process die in here, a job may be left whose answer nobody takes in.
     """
     with transaction.atomic():
-        claim = due().filter(pk=claim_id).select_for_update(skip_locked=True).first()
+        free = due().select_for_update(skip_locked=True, no_key=True)
+        claim = free.filter(pk=claim_id).first()
         if claim is None:
             return None
         request = requests.classification(claim)

@@ -2,12 +2,12 @@
 
 from http import HTTPStatus
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from claims_demo.claims.access import members_only
 from claims_demo.claims.nightly import take_in_answers
 from claims_demo.claims.wanted import Wanted
 from claims_demo.models import Claim
@@ -22,7 +22,7 @@ SUGGESTIONS = (
 
 @require_safe
 @never_cache
-@members_only
+@login_required
 def claims(request: HttpRequest) -> HttpResponse:
     """The claims that are wanted, the most urgent first."""
     take_in_answers()
@@ -33,7 +33,7 @@ def claims(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @never_cache
-@members_only
+@login_required
 def claim(request: HttpRequest, number: str) -> HttpResponse:
     """One claim with what happened to it, and the assistant."""
     take_in_answers()

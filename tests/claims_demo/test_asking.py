@@ -1,0 +1,198 @@
+"""Questions as they arrive, from a script and as a plain form."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from budget.models import Call, Pool, WorkloadClass
+from claims_demo.claims.events import MOST_QUESTIONS
+from claims_demo.models import Claim, Question
+from claims_demo.models.claim import LONGEST_QUESTION
+from tests.claims_demo.world import MARKUP, MESSAGES, message, slow_down, use_up
+from tests.jobs.provider import Provider
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def address(claim: Claim) -> str:
+    return f"/claims/{claim.number}/ask"
+
+
+def ask(client: Client, claim: Claim, question: object = "What is missing?") -> Any:
+    """As the page's script does."""
+    body = {"question": question}
+    return client.post(address(claim), body, content_type="application/json")
+
+
+def send(client: Client, claim: Claim, **form: str) -> Any:
+    """As a browser without scripts does."""
+    return client.post(address(claim), form, headers=HTML)
+
+
+def test_an_answer_comes_with_what_it_took(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 200, message("An estimate."))
+    response = ask(member, claim)
+    assert response.status_code == 200
+    body = response.json()
+    assert 0 <= body.pop("seconds") < 2
+    assert body == {"answer": "An estimate.", "input_tokens": 900, "output_tokens": 40}
+
+
+def test_what_was_asked_and_answered_is_remembered(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 200, message("An estimate."))
+    ask(member, claim, "  What is missing?  ")
+    question = claim.questions.get()
+    assert (question.asked_by, question.text) == ("ada", "What is missing?")
+    assert (question.answer, question.output_tokens) == ("An estimate.", 40)
+
+
+def test_only_the_newest_questions_are_remembered(member: Client, claim: Claim) -> None:
+    for number in range(MOST_QUESTIONS):
+        Question.objects.create(
+            claim=claim, asked_by="bob", text=f"{number}", answer="", seconds=1,
+            input_tokens=1, output_tokens=1,
+        )  # fmt: skip
+    ask(member, claim, "one more")
+    texts = list(claim.questions.values_list("text", flat=True))
+    assert texts == [*map(str, range(1, MOST_QUESTIONS)), "one more"]
+
+
+def test_a_form_leads_back_to_the_claim_with_the_answer(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 200, message(MARKUP))
+    response = send(member, claim, question=MARKUP)
+    assert response.status_code == 302
+    assert response.headers["Location"] == f"/claims/{claim.number}/#answer"
+    page = member.get(response.headers["Location"], headers=HTML).content.decode()
+    assert page.count("&lt;img src=x") == 2
+    assert "<img" not in page
+
+
+def test_a_suggestion_is_asked_whatever_the_box_holds(member: Client, claim: Claim) -> None:
+    send(member, claim, question="", suggestion="Does anything here look unusual?")
+    assert claim.questions.get().text == "Does anything here look unusual?"
+
+
+def test_a_shed_question_is_told_when_to_come_back(member: Client, claim: Claim) -> None:
+    slow_down(60_000)
+    use_up()
+    response = ask(member, claim)
+    assert response.status_code == 429
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["reason"] == "pool_exhausted"
+    assert 0 < int(response.headers["retry-after-ms"]) < 2000
+    assert response.headers["Retry-After"] in {"1", "2"}
+    assert not claim.questions.exists()
+
+
+def test_a_shed_form_keeps_the_question(member: Client, claim: Claim) -> None:
+    slow_down(60_000)
+    use_up()
+    response = send(member, claim, question=MARKUP)
+    assert response.status_code == 429
+    seconds = response.headers["Retry-After"]
+    page = response.content.decode()
+    assert f"send it in {seconds} s." in page
+    assert "&lt;img src=x onerror=&quot;document.title=1&quot;&gt;</textarea>" in page
+
+
+def test_when_no_moment_can_be_named_none_is(member: Client, claim: Claim) -> None:
+    WorkloadClass.objects.filter(slug="adjuster").update(paused=True)
+    assert "Retry-After" not in ask(member, claim).headers
+    assert "send it in a while." in send(member, claim, question="x").content.decode()
+
+
+def test_too_slow_is_said(member: Client, claim: Claim, platform: Provider) -> None:
+    platform.silent = True
+    response = ask(member, claim)
+    assert response.status_code == 504
+    assert "longer than two seconds" in response.json()["detail"]
+
+
+def test_the_providers_words_are_for_the_log_and_not_for_the_adjuster(
+    member: Client, claim: Claim, platform: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    platform.fail(MESSAGES, 401, {"error": {"message": "wrong key sk-1", "type": "x"}}, times=2)
+    response = ask(member, claim)
+    assert response.status_code == 502
+    assert response.json() == {
+        "detail": "The assistant can't be reached just now. Your question is still here: try again."
+    }
+    assert "wrong key sk-1" in caplog.text
+    page = send(member, claim, question="still here?").content.decode()
+    assert "still here?</textarea>" in page
+    assert "sk-1" not in page
+
+
+def test_a_policy_without_the_pool_is_no_crash(member: Client, claim: Claim) -> None:
+    Pool.objects.all().delete()
+    assert ask(member, claim).status_code == 503
+
+
+def test_a_ledger_that_is_away_is_asked_again(member: Client, claim: Claim, settings: Any) -> None:
+    ask(member, claim)
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.0
+    response = ask(member, claim)
+    assert response.status_code == 503
+    assert response.headers["Retry-After"] == "1"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["", "   ", None, 7, ["x"], "x" * (LONGEST_QUESTION + 1), "a\0b", "\ud800"],
+    ids=["empty", "blank", "null", "number", "list", "long", "nul", "surrogate"],
+)
+def test_what_is_no_question_is_named(member: Client, claim: Claim, question: object) -> None:
+    response = ask(member, claim, question)
+    assert response.status_code == 400
+    body = response.json()
+    assert body["field"] == "question"
+    assert body["detail"]
+    assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "7", '"question"', "[" * 100_000])
+def test_what_is_no_json_object_is_no_question(member: Client, claim: Claim, body: str) -> None:
+    response = member.post(address(claim), body, content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["field"] == "question"
+
+
+def test_the_longest_question_is_asked(member: Client, claim: Claim) -> None:
+    assert ask(member, claim, "ä" * LONGEST_QUESTION).status_code == 200
+
+
+def test_who_is_logged_out_is_told_so(claim: Claim) -> None:
+    program = Client(headers={"Accept": "application/json"})
+    assert ask(program, claim).status_code == 403
+    response = send(Client(), claim, question="x")
+    assert response.headers["Location"] == f"/login/?next=/claims/{claim.number}/"
+
+
+def test_other_sites_cannot_ask(claim: Claim) -> None:
+    client = Client(enforce_csrf_checks=True, headers={"Accept": "application/json"})
+    client.force_login(User.objects.create_user("ada"))
+    assert ask(client, claim).status_code == 403
+
+
+def test_only_posts_ask_and_only_about_claims_there_are(member: Client, claim: Claim) -> None:
+    assert member.get(address(claim)).status_code == 405
+    claim.delete()
+    assert ask(member, claim).status_code == 404
+
+
+def test_a_refusal_is_no_fault_in_the_log(
+    member: Client, claim: Claim, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow_down(60_000)
+    use_up()
+    ask(member, claim)
+    send(member, claim, question="x")
+    assert caplog.text == ""
