@@ -1,6 +1,6 @@
 """Addresses of the dashboard."""
 
-from django.urls import path
+from django.urls import include, path
 
 from budget.dashboard import live, overview, pool, switches, workload
 
@@ -11,4 +11,5 @@ urlpatterns = [
     path("<slug:slug>/classes/<str:name>/", workload.class_page, name="dashboard_class"),
     path("<slug:slug>/switch/<slug:verb>/", switches.switch_pool, name="switch_pool"),
     path("classes/<slug:slug>/switch/<slug:verb>/", switches.switch_class, name="switch_class"),
+    path("", include("budget.dashboard.sheds.urls")),
 ]

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from budget.jobs.words import span
 from budget.ledger.operations import NEVER_LEFT
 from budget.models import Call
 from budget.rule.decision import TOLERANCE, Standing
@@ -85,3 +86,8 @@ def _ceiling(standing: Standing) -> str:
 def units(amount: float) -> str:
     """An amount, whole, but small amounts with a decimal: half a request matters."""
     return f"{amount:,.1f}" if abs(amount) < 100 and amount != round(amount) else f"{amount:,.0f}"
+
+
+def in_time(milliseconds: int) -> str:
+    """A wait, to the millisecond while that says something: `340 ms`, `2.4 s`, `4 min 10 s`."""
+    return f"{milliseconds} ms" if milliseconds < 1000 else span(milliseconds / 1000)

@@ -5,10 +5,9 @@ Each answer ends the sentence "It would have been admitted …".
 
 from math import ceil, floor
 
-from budget.jobs.words import span
 from budget.models import Call
-from budget.pages.call import units
-from budget.pages.revision import Revision
+from budget.pages.call import in_time, units
+from budget.pages.revision import Revision, percent
 from budget.rule.decision import TOLERANCE
 from budget.rule.idle import largest_calls
 from budget.rule.remedies import BEFORE, Change, Numbers, Way, unit_of, ways
@@ -56,12 +55,10 @@ def numbers_of(call: Call, revision: Revision) -> Numbers:
 def _later(call: Call, numbers: Numbers) -> str:
     if call.retry_after_ms is None or call.reason not in PASSING:
         return ""
-    wait = span(call.retry_after_ms / 1000)
-    if call.retry_after_ms < 1000:
-        wait = f"{call.retry_after_ms:,} ms"
+    wait = in_time(call.retry_after_ms)
     gauge = any(n.limit.endswith("/gauge") and n.shortfall > TOLERANCE for n in numbers.standings)
     about = ", as far as calls under way take their usual time" if gauge else ""
-    return f"{wait} later{about}, if only those had called meanwhile who were told to come back"
+    return f"{wait} later{about}, had nobody called meanwhile but those told to come back"
 
 
 class _Way:
@@ -112,7 +109,7 @@ class _Way:
         others = sum(other.share for other in self._terms.classes if other is not member)
         if needed > min(1 - others, member.ceiling) + TOLERANCE or limit in member.except_limits:
             return None
-        return f"{left}: a share of at least {_percent(needed)} instead of {_percent(had)}, unspent"
+        return f"{left}: a share of at least {percent(needed)} instead of {percent(had)}, unspent"
 
     def _less_protected(self, limit: str, amount: float) -> str:
         numbers = self._numbers.of(limit)
@@ -129,8 +126,8 @@ class _Way:
         most = floor(self._member.headroom * amount / kept * 10_000 + TOLERANCE) / 10_000
         if most <= 0:
             return AT_WORK
-        had = _percent(self._member.headroom)
-        return f"with a headroom of at most {_percent(most)} instead of {had}, or {AT_WORK}"
+        had = percent(self._member.headroom)
+        return f"with a headroom of at most {percent(most)} instead of {had}, or {AT_WORK}"
 
     def _higher_ceiling(self, limit: str, amount: float) -> str:
         if self._terms is None or self._member is None:
@@ -140,20 +137,16 @@ class _Way:
         more = (amount - left) / self._capacity(self._terms, limit)
         needed = ceil((had + more) * 10_000 - TOLERANCE) / 10_000
         if needed >= 1:
-            return f"without its ceiling of {_percent(had)}"
-        return f"with a ceiling of {_percent(needed)} instead of {_percent(had)}"
+            return f"without its ceiling of {percent(had)}"
+        return f"with a ceiling of {percent(needed)} instead of {percent(had)}"
 
     def _yields_later(self, bound: float | None) -> str:
         if bound is None or self._member is None:
             return "had its class not yielded to the interactive ones"
         had = self._member.yields_above or 0.0
         needed = ceil(bound * 10_000 - TOLERANCE) / 10_000
-        return f"had its class yielded above {_percent(needed)} instead of {_percent(had)}"
+        return f"had its class yielded above {percent(needed)} instead of {percent(had)}"
 
     @staticmethod
     def _capacity(terms: PoolTerms, limit: str) -> float:
         return terms.limits[terms.limit_index[limit]].capacity
-
-
-def _percent(fraction: float) -> str:
-    return f"{round(100 * fraction, 2):.10g} %"

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from budget.jobs.words import span
 from budget.models import Call, PolicyRevision
-from budget.rule.terms import ClassTerms, PoolTerms
+from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
 
 class Revision(NamedTuple):
@@ -37,3 +38,23 @@ def revision_of(call: Call) -> Revision:
     if call.of_batch and terms.batch is not None:
         terms = terms.at_endpoint
     return Revision(kept.version, kept.changed_at, terms)
+
+
+def terms_in_words(member: ClassTerms) -> list[tuple[str, str]]:
+    """What a class's terms were, by name."""
+    yields = "–" if member.yields_above is None else percent(member.yields_above)
+    return [
+        ("Tier", member.tier.replace("_", "-")),
+        ("Deadline", span(member.deadline / SECOND)),
+        ("Share", percent(member.share) if member.reserved else "no reservation"),
+        ("Lendable", percent(member.lendable)),
+        ("Headroom", percent(member.headroom)),
+        ("Ceiling", "none" if member.ceiling >= 1 else percent(member.ceiling)),
+        ("Yields above", yields),
+        ("Paused", "yes" if member.paused else "no"),
+    ]
+
+
+def percent(fraction: float) -> str:
+    """As the policy has it, with at most two decimals: `12.5 %`."""
+    return f"{round(100 * fraction, 2):.10g} %"

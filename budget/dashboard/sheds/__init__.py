@@ -1,0 +1,1 @@
+"""Shed history: who was shed, why, and each shed call."""

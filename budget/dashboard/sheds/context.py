@@ -1,0 +1,179 @@
+"""What the template of sheds needs."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from budget import services
+from budget.dashboard.addresses import pool_address
+from budget.dashboard.lineup import NO_CLASS, UNTAGGED
+from budget.dashboard.reasons import in_words
+from budget.dashboard.sheds.counts import Counts, counts
+from budget.dashboard.sheds.entries import Place, page_of
+from budget.dashboard.sheds.filters import DECISIONS, IN_PROCESS
+from budget.dashboard.sheds.grouping import GROUPINGS, Grouping
+from budget.dashboard.sheds.groups import groups
+from budget.dashboard.sheds.queries import LOOKED_AT, in_order_of_time, where, window_of
+from budget.dashboard.sheds.question import Question
+from budget.dashboard.sheds.timeline import timeline
+from budget.dashboard.span import RANGES
+from budget.dashboard.units import in_a_step
+from budget.models import Call, Pool, WorkloadClass
+from budget.pages.call import in_time
+from budget.rule.decision import REASONS
+
+SEE_JOBS = "budget.view_job"
+
+
+class Choice(NamedTuple):
+    """One of several, to be followed or picked."""
+
+    words: str
+    value: str
+    chosen: bool
+
+
+class Entry(NamedTuple):
+    """A call in the list."""
+
+    call: Call
+    reason: str
+    job: str
+    """What to say of the job it belongs to, if it does."""
+    job_address: str
+
+    @property
+    def shed(self) -> bool:
+        """Whether it was shed, and not admitted by a pool that observes."""
+        return self.call.state == Call.State.SHED
+
+    @property
+    def tokens(self) -> int:
+        """The estimate."""
+        return self.call.input_tokens + self.call.output_tokens
+
+    @property
+    def retry_after(self) -> str:
+        """When it was told to come back."""
+        wait = self.call.retry_after_ms
+        return "–" if wait is None else in_time(wait)
+
+    @property
+    def offered_again(self) -> bool:
+        """Whether a newer decision on the same call stands elsewhere."""
+        return self.call.retried_as not in (None, self.call.id)
+
+
+def context_of(
+    request: HttpRequest, pool: Pool, question: Question, place: Place | None
+) -> dict[str, Any]:
+    """Everything the page shows."""
+    span, filters = question.span, question.filters
+    history = services.usage_history(pool.slug, span.start, span.end, span.step)
+    counted = counts(question, history)
+    with in_order_of_time() as cursor:
+        window = window_of(cursor, pool.pk, span)
+        condition = where(window, filters)
+        over_time = timeline(cursor, question, window, condition)
+        grouped = groups(cursor, question, condition, over_time.found)
+        page = page_of(window, filters, place)
+    may_see_jobs = request.user.is_staff and request.user.has_perm(SEE_JOBS)
+    return {
+        "pool": pool,
+        "pool_address": pool_address(pool, span.query),
+        "question": question,
+        "fixed": question.fixed.query,
+        "key": IN_PROCESS if filters.key == "" else filters.key or "",
+        "ranges": ranges(question),
+        "kept_fields": kept_fields(question),
+        "time_fields": question.rest,
+        "filters": [
+            (part.words, question._replace(filters=part.without).query) for part in filters.parts
+        ],
+        "cleared": question._replace(filters=type(filters)()).query,
+        "choices": choices(question, counted, history.classes),
+        "groupings": groupings(question),
+        "window": window,
+        "looked_at": LOOKED_AT,
+        "earlier": question.within(span.start, window.since).query,
+        "timeline": over_time,
+        "step": in_a_step(span.step),
+        "groups": grouped,
+        "counts": counted,
+        "pruned": window.whole and not filters.parts and over_time.found < counted.sheds,
+        "entries": [entry(call, may_see_jobs) for call in page.calls],
+        "first_page": place is None,
+        "older": page.next and f"{question.fixed.query}&{urlencode({'before': page.next})}",
+        "jobs_address": expired_jobs(pool, question) if may_see_jobs else "",
+    }
+
+
+def ranges(question: Question) -> list[Choice]:
+    """Times that end now, with the same filters."""
+    rest = urlencode(question.rest)
+    return [
+        Choice(label, f"range={name}&{rest}".rstrip("&"), question.span.name == name)
+        for name, (label, _) in RANGES.items()
+    ]
+
+
+def groupings(question: Question) -> list[Choice]:
+    """Ways to group, those by the values of a tag that is asked for included."""
+    tags = dict.fromkeys(tag.name for tag in question.filters.tags if tag.value is None)
+    ways = [Grouping(by) for by in GROUPINGS] + [Grouping("tag", name) for name in tags]
+    if question.grouping not in ways:
+        ways.append(question.grouping)
+    return [
+        Choice(way.heading, question._replace(grouping=way).query, way == question.grouping)
+        for way in ways
+    ]
+
+
+def choices(question: Question, counted: Counts, classes: Iterable[str]) -> dict[str, list[Choice]]:
+    """What the fields of the form offer."""
+    filters = question.filters
+    slugs = [*WorkloadClass.objects.values_list("slug", flat=True)]
+    slugs += sorted({slug for slug in classes if slug} - {*slugs})
+    if filters.workload_class and filters.workload_class not in slugs:
+        slugs.append(filters.workload_class)
+    observed = counted.would_be or filters.decision
+    return {
+        "class": [
+            *(Choice(slug, slug, filters.workload_class == slug) for slug in slugs),
+            Choice(UNTAGGED, NO_CLASS, filters.workload_class == ""),
+        ],
+        "reason": [Choice(in_words(name), name, filters.reason == name) for name in REASONS],
+        "decision": [
+            Choice(words, name, filters.decision == name)
+            for name, words in DECISIONS.items()
+            if observed
+        ],
+    }
+
+
+def kept_fields(question: Question) -> list[tuple[str, str]]:
+    """What the form says besides its fields: the time, filters without a field, the grouping."""
+    shown = {"class", "reason", "decision", "source_part", "key"}
+    rest = [pair for pair in question.rest if pair[0] not in shown]
+    return [*parse_qsl(question.span.query), *rest]
+
+
+def entry(call: Call, may_see_jobs: bool) -> Entry:
+    """A call as the list has it. One that was refused a place in a queue never became a job."""
+    job = address = ""
+    if call.job_id is not None:
+        job = "job, got no place" if call.state == Call.State.SHED else "attempt of a job"
+        if may_see_jobs and call.state != Call.State.SHED:
+            address = reverse("admin:budget_job_change", args=[call.job_id])
+    return Entry(call, in_words(call.reason), job, address)
+
+
+def expired_jobs(pool: Pool, question: Question) -> str:
+    """The admin's list of expired jobs."""
+    query = {"pool_id": pool.pk, "state__exact": "expired"}
+    if question.filters.workload_class:
+        query["workload_class"] = question.filters.workload_class
+    return f"{reverse('admin:budget_job_changelist')}?{urlencode(query)}"

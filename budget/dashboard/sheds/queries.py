@@ -1,0 +1,155 @@
+"""The statements behind the pages of sheds, and which sheds they look at.
+
+All read the index `budget_sheds`, from the newest shed back. Filters by class, reason,
+source and key are decided in it, and what lies there since the last vacuum is looked up in
+the table, like tags and states: those calls lie side by side, in the order of time.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from budget.dashboard.sheds.filters import Filters
+from budget.dashboard.sheds.grouping import Grouping
+from budget.dashboard.span import Span
+
+LOOKED_AT = 50_000
+"""The most sheds that one page looks at, the newest of its time: that bounds what it costs."""
+MOMENT = timedelta(microseconds=1)
+
+# The planner can't know that calls lie in the order of time: the index begins with the pool.
+IN_ORDER = "SET LOCAL random_page_cost = 1.1"
+
+WITHIN = """
+pool_id = %(pool)s AND reason <> '' AND offered_at >= %(since)s AND offered_at < %(until)s
+"""
+
+# The newest shed that is too many.
+ONE_TOO_MANY = f"""
+SELECT offered_at FROM budget_call WHERE {WITHIN}
+ORDER BY offered_at DESC OFFSET %(most)s LIMIT 1
+"""
+
+# The largest groups, with what they are made of, and how many groups and calls there are.
+GROUPS = """
+WITH parts AS (
+    SELECT {key} AS name, workload_class, reason, state <> 'shed' AS would_be,
+        count(*) AS calls, min(offered_at) AS first, max(offered_at) AS last
+    FROM budget_call {tags} WHERE {where} GROUP BY 1, 2, 3, 4
+), groups AS (
+    SELECT name, sum(calls) AS calls, count(*) OVER () AS groups
+    FROM parts GROUP BY name ORDER BY {order} LIMIT %(most)s
+)
+SELECT name, g.groups, p.workload_class, p.reason, p.would_be, p.calls, p.first, p.last
+FROM groups g JOIN parts p USING (name) ORDER BY {order_of_groups}, p.calls DESC
+"""
+KEYS = {
+    "source": "source",
+    "class": "workload_class",
+    "reason": "reason",
+    "key": "key_prefix",
+    "tag": "tag",
+    "time": "date_bin(%(step)s, offered_at, %(start)s)",
+}
+OF_TAG = "tags ->> %(of_tag)s"
+HAS_TAG = "jsonb_exists(tags, %(of_tag)s)"
+EACH_TAG = "CROSS JOIN LATERAL jsonb_object_keys(tags) AS t (tag)"
+
+BINS = """
+SELECT date_bin(%(step)s, offered_at, %(start)s), count(*) FILTER (WHERE state = 'shed'), count(*)
+FROM budget_call WHERE {where} GROUP BY 1 ORDER BY 1
+"""
+
+# All columns but the long ones.
+ENTRIES = """
+SELECT id, pool_id, workload_class, untagged, key_prefix, input_tokens, output_tokens, source,
+    tags, offered_at, state, reason, "limit", retry_after_ms, retried_as, job_id, of_batch
+FROM budget_call WHERE {where} AND (offered_at, id) < (%(at)s, %(id)s)
+ORDER BY offered_at DESC, id DESC LIMIT %(most)s
+"""
+
+# Decisions on one call that were followed by another, among the newest sheds before a moment.
+EARLIER = f"""
+SELECT id, state, reason, offered_at FROM (
+    SELECT id, state, reason, offered_at, retried_as FROM budget_call
+    WHERE {WITHIN} ORDER BY offered_at DESC LIMIT {LOOKED_AT}
+) AS looked WHERE retried_as = %(id)s AND id <> %(id)s ORDER BY offered_at DESC LIMIT %(most)s
+"""
+
+CONDITIONS = {
+    "workload_class": "workload_class = %(workload_class)s",
+    "reason": "reason = %(reason)s",
+    "source": "source = %(source)s",
+    "source_part": "strpos(lower(source), lower(%(source_part)s)) > 0",
+    "key": "key_prefix = %(key)s",
+}
+DECIDED = {"shed": "state = 'shed'", "would_be": "state <> 'shed'"}
+
+
+class Window(NamedTuple):
+    """The sheds of a pool that a page looks at: those offered from `since` to before `until`."""
+
+    pool_id: int
+    since: datetime
+    until: datetime
+    whole: bool
+    """Whether these are all of the time asked for; else the newest LOOKED_AT of it."""
+
+
+class Where(NamedTuple):
+    """A condition, and its parameters by name."""
+
+    sql: str
+    params: dict[str, Any]
+
+
+@contextmanager
+def in_order_of_time() -> Iterator[CursorWrapper]:
+    """A cursor whose queries read calls by the index of sheds."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(IN_ORDER)
+        yield cursor
+
+
+def window_of(cursor: CursorWrapper, pool_id: int, span: Span) -> Window:
+    """The part of a time that is looked at."""
+    bounds: dict[str, Any] = {"pool": pool_id, "since": span.start, "until": span.end}
+    cursor.execute(ONE_TOO_MANY, {**bounds, "most": LOOKED_AT})
+    row = cursor.fetchone()
+    since = row[0] + MOMENT if row else span.start
+    return Window(pool_id, since, span.end, whole=row is None)
+
+
+def where(window: Window, filters: Filters) -> Where:
+    """The condition for sheds in a window that pass the filters."""
+    params: dict[str, Any] = {"pool": window.pool_id, "since": window.since, "until": window.until}
+    conditions = [WITHIN]
+    for name, condition in CONDITIONS.items():
+        if (value := getattr(filters, name)) is not None:
+            conditions.append(condition)
+            params[name] = value
+    if filters.decision is not None:
+        conditions.append(DECIDED[filters.decision])
+    for n, tag in enumerate(filters.tags):
+        name, value = f"tag_{n}", f"value_{n}"
+        params |= {name: tag.name, value: tag.value}
+        has = f"jsonb_exists(tags, %({name})s)"
+        conditions.append(has if tag.value is None else f"tags ->> %({name})s = %({value})s")
+    return Where(" AND ".join(conditions), params)
+
+
+def groups_sql(grouping: Grouping, condition: str) -> str:
+    """The statement that groups; its parameters are those of the condition, and
+    `of_tag`, `step`, `start`, `most`."""
+    by_time = grouping.by == "time"
+    return GROUPS.format(
+        key=OF_TAG if grouping.tag else KEYS[grouping.by],
+        tags=EACH_TAG if grouping.by == "tag" and not grouping.tag else "",
+        where=f"{condition} AND {HAS_TAG}" if grouping.tag else condition,
+        order="name DESC" if by_time else "2 DESC, name",
+        order_of_groups="name DESC" if by_time else "g.calls DESC, name",
+    )
