@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from budget.dashboard.span import DEFAULT, BadSpan
+from budget.dashboard.span import DEFAULT, BadAddress
 from budget.services import BudgetError, UnknownPool
 
 Page = Callable[..., HttpResponseBase]
@@ -24,7 +24,7 @@ def apologising(page: Page) -> Page:
     def apologised(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return page(request, *args, **kwargs)
-        except BadSpan as fault:
+        except BadAddress as fault:
             return _sorry(request, 400, fault=str(fault))
         except UnknownPool as error:
             raise Http404(str(error)) from None

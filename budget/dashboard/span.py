@@ -31,8 +31,12 @@ STEPS = (
 FIRST_YEAR, LAST_YEAR = 2000, 9000
 
 
-class BadSpan(ValueError):
-    """What the address says is no stretch of time; the text names the parameter and the fix."""
+class BadAddress(ValueError):
+    """What the address asks for can't be; the text names the parameter and the fix."""
+
+
+class BadSpan(BadAddress):
+    """What the address says is no stretch of time."""
 
 
 class Span(NamedTuple):

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from budget.dashboard.lineup import NO_CLASS, UNTAGGED
 from budget.dashboard.reasons import in_words
-from budget.dashboard.span import BadSpan
+from budget.dashboard.span import BadAddress
 from budget.ledger.operations import MAX_TAGS, MAX_TEXT
 from budget.rule.decision import REASONS
 
@@ -20,8 +20,8 @@ DECISIONS = {"shed": "shed", "would_be": "would be shed"}
 Pairs = list[tuple[str, str]]
 
 
-class BadFilter(BadSpan):
-    """What the address says is no filter; the text names the parameter and the fix."""
+class BadFilter(BadAddress):
+    """What the address says is no filter."""
 
 
 class Tag(NamedTuple):

@@ -7,12 +7,12 @@ from budget.dashboard.reasons import in_words
 from budget.dashboard.sheds.filters import IN_PROCESS, BadFilter, Filters, Tag, checked
 
 GROUPINGS = {
-    "source": "source",
-    "class": "class",
-    "reason": "reason",
+    "source": "Source",
+    "class": "Class",
+    "reason": "Reason",
     "key": "API key",
-    "tag": "tag",
-    "time": "time",
+    "tag": "Tag",
+    "time": "Time",
 }
 """By name in addresses: how pages call it. By `tag:name` the values of one tag are told apart."""
 OF_TAG = "tag:"
@@ -32,7 +32,7 @@ class Grouping(NamedTuple):
     @property
     def heading(self) -> str:
         """What stands above the names of the groups."""
-        return f"Tag {self.tag}" if self.tag else GROUPINGS[self.by].capitalize()
+        return f"Tag {self.tag}" if self.tag else GROUPINGS[self.by]
 
     def words(self, name: str) -> str:
         """A group's name as pages write it."""
