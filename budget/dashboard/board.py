@@ -20,9 +20,6 @@ from budget.services import UsageHistory
 
 DAY = timedelta(days=1)
 
-View = Mapping[str, Any]
-"""A pool as the ledger sees it now, as `services.pool_view` says it."""
-
 
 class Board(NamedTuple):
     """Figures, the table below them, and what holds now."""
@@ -34,6 +31,8 @@ class Board(NamedTuple):
     levels: list[Level]
     states: list[str]
     """Of the pool: paused, and its mode."""
+    version: int
+    """Of the policy."""
 
     @property
     def form(self) -> str:
@@ -52,9 +51,9 @@ class Board(NamedTuple):
 def board_of(pool: Pool, span: Span, slug: str | None = None) -> Board:
     """The board of a pool, or of one class on it. Raises BudgetError."""
     history = services.usage_history(pool.slug, span.start, span.end, span.step)
-    view = services.pool_view(pool.slug)
+    view = history.now
     steps = Steps(history)
-    _add_queues_now(history, steps, view)
+    _add_queues_now(history, steps)
     pasts = {
         member: Past(steps, history.classes.get(member.slug))
         for member in line_up(pool, history, also=slug)
@@ -68,6 +67,7 @@ def board_of(pool: Pool, span: Span, slug: str | None = None) -> Board:
         [row_of(m, past, allowed, view["classes"].get(m.slug)) for m, past in pasts.items()],
         levels(pool, view, only=slug),
         [*(["paused"] if view["paused"] else []), view["mode"]],
+        view["policy_version"],
     )
 
 
@@ -84,12 +84,12 @@ def _figures(
     return class_figures(pool, history.unit, steps, member, past)
 
 
-def _add_queues_now(history: UsageHistory, steps: Steps, view: View) -> None:
+def _add_queues_now(history: UsageHistory, steps: Steps) -> None:
     """Let the step that goes on have the queues as they are: it has no end of a minute yet."""
     if steps.open is None:
         return
     for slug, past in history.classes.items():
-        now = view["classes"].get(slug)
+        now = history.now["classes"].get(slug)
         if now is not None and now["depth"]:
             _raise(past.columns["queue_depth"], steps.open, now["depth"])
             _raise(past.columns["oldest_wait_seconds"], steps.open, now["oldest_wait_seconds"] or 0)

@@ -72,7 +72,7 @@ def _tokens(past: Past) -> Figure:
 
 def _floor(unit: str | None, steps: Steps, member: Member, past: Past) -> Figure:
     unit_words = unit_in_words(unit)
-    floors = [steps.policy(n).per_minute.get(member.slug, 0.0) for n in range(len(steps.times))]
+    floors = [policy.per_minute.get(member.slug, 0.0) for policy in steps.policies]
     return Figure(
         name="floor",
         title="Floor used, borrowed and lent",

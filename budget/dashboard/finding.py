@@ -36,7 +36,7 @@ def use_finding(
     used = f"{whole} of the limit was used: {shares}."
 
     def of_limit(amount: float, n: int) -> str:
-        return percent(100 * amount / (steps.policy(n).allowance or amount))
+        return percent(100 * amount / (steps.policies[n].allowance or amount))
 
     return [used, *_peak(steps, series, of_limit), *_gaps(steps)]
 

@@ -19,16 +19,18 @@ from budget.dashboard.span import BadSpan, span_of
 @needs(SEE_USAGE)
 @apologising
 def live(request: HttpRequest, slug: str) -> HttpResponse:
-    """The steps from `since` on, what holds now, and the policy changes later than `changed`.
+    """The steps from `since` on, what holds now, and the policy changes since `version`.
 
-    Both are seconds since the epoch; `range` is as on the page, `class` names one class.
+    `since` and `changed`, the moment of the newest change that the page knows, are seconds
+    since the epoch; `range` is as on the page, `class` names one class.
     """
     pool = get_object_or_404(POOLS, slug=slug)
     span = span_of(request.GET)
     name = request.GET.get("class")
     board = board_of(pool, span, None if name is None else slug_of(pool, name))
-    seen = _seconds(request, "changed") or span.start
-    told = marks(request, pool, seen, span.end)
+    changed = _seconds(request, "changed") or span.start
+    known = request.GET.get("version") == str(board.version)
+    told = [] if known else marks(request, pool, changed, span.end)
     answer = paint.since(board, told, _seconds(request, "since") or span.start)
     response = HttpResponse(msgspec.json.encode(answer), content_type="application/json")
     response["Cache-Control"] = "no-store"

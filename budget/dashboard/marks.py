@@ -50,8 +50,10 @@ def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> l
     if not request.user.has_perm(SEE_HISTORY):
         return []
     scope = _scope(pool, start, end)
-    found = changes(change_keys(scope)[:MOST], scope)
-    return list(_told(found, linked=request.user.is_staff))[::-1]
+    keys = list(change_keys(scope)[:MOST])
+    if not keys:
+        return []
+    return list(_told(changes(keys, scope), linked=request.user.is_staff))[::-1]
 
 
 def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:
@@ -62,7 +64,7 @@ def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:
 
 
 def _told(found: Iterable[Change], linked: bool) -> Iterable[Mark]:
-    slugs = Slugs.ever() if found else None
+    slugs = Slugs.ever()
     for change in found:
         key = [change.transaction, micros(change.at)]
         address = reverse("admin:budget_policyhistory_entry", args=key) if linked else ""

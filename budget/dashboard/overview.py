@@ -61,10 +61,10 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 def _now(pool: Pool, linked: bool) -> PoolNow:
     try:
-        view = services.pool_view(pool.slug)
         hour = _last_hour(pool)
     except BudgetError:
         return PoolNow(pool, [], None, 0, "", [], "", answers=False)
+    view = hour.now
     return PoolNow(
         pool,
         [*(["paused"] if view["paused"] else []), view["mode"]],

@@ -46,6 +46,7 @@ def _moments(board: Board) -> dict[str, Any]:
         "count": len(board.steps.times),
         "at": round(board.steps.at.timestamp(), 3),
         "shape": board.shape,
+        "version": board.version,
     }
 
 

@@ -28,8 +28,8 @@ class Past:
     def per_minute(self, name: str) -> Column:
         """A column of amounts, a minute; less than nothing, as refunds make it, is nothing."""
         return [
-            value if value is None else number(max(0, value) / self._steps.minutes(n))
-            for n, value in enumerate(self.counts(name))
+            value if value is None else number(max(0, value) / minutes)
+            for value, minutes in zip(self.counts(name), self._steps.minutes, strict=True)
         ]
 
     def shed(self) -> Column:

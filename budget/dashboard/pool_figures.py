@@ -43,16 +43,15 @@ def _use(history: UsageHistory, steps: Steps, pasts: Pasts) -> Figure:
 
 
 def _guides(steps: Steps, pasts: Pasts) -> list[Guide]:
-    policies = [steps.policy(n) for n in range(len(steps.times))]
     floors = [
         Guide(
             f"floor of {member.name}",
             member.place,
-            [number(policy.per_minute.get(member.slug, 0.0)) for policy in policies],
+            [number(policy.per_minute.get(member.slug, 0.0)) for policy in steps.policies],
         )
         for member in pasts
     ]
-    limit = Guide("limit", None, [policy.allowance for policy in policies])
+    limit = Guide("limit", None, [policy.allowance for policy in steps.policies])
     return [limit, *(floor for floor in floors if any(floor.values))]
 
 

@@ -1,12 +1,14 @@
 """The steps of a chart: what is known of each, what the policy allowed, what is missing."""
 
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from budget.services import FloorsSince, UsageHistory
 
 MINUTE = timedelta(minutes=1)
+TICK = timedelta(microseconds=1)
 
 
 class Gap(NamedTuple):
@@ -48,27 +50,34 @@ class Steps:
             if after > before + 1
         ]
 
-    def policy(self, n: int) -> FloorsSince:
-        """The floors in force as step `n` ended, or now if it goes on."""
-        end = min(self.times[n] + self.step, max(self.at, self.times[n]))
-        return next((since for since in reversed(self._floors) if since.at < end), self._floors[0])
+    @cached_property
+    def policies(self) -> list[FloorsSince]:
+        """The floors in force as each step ended, or now if it goes on."""
+        ends = [min(time + self.step, max(self.at, time)) for time in self.times]
+        return [self._in_force(end - TICK) for end in ends]
 
-    def minutes(self, n: int) -> float:
-        """How many minutes of step `n` are known; at least one, so that it can be divided by."""
+    @cached_property
+    def minutes(self) -> list[float]:
+        """How many minutes of each step are known; at least one, so that it can be divided by."""
         whole = self.step / MINUTE
-        allowed, mean = self._allowed[n], self._mean_allowance(n)
+        if whole == 1:
+            return [1.0] * len(self.times)
+        return [min(whole, max(1.0, self._known_minutes(n))) for n in range(len(self.times))]
+
+    def _known_minutes(self, n: int) -> float:
+        allowed, mean = self._allowed[n], self._mean_allowance(self.times[n])
         if allowed and mean:
-            return min(whole, max(1.0, allowed / mean))
-        return min(whole, max(1.0, (self.at - self.times[n]) / MINUTE))
+            return allowed / mean
+        return (self.at - self.times[n]) / MINUTE
 
-    def _mean_allowance(self, n: int) -> float:
-        """What the leading limit allowed in a minute of step `n`, on average."""
-        start = self.times[n]
+    def _mean_allowance(self, start: datetime) -> float:
+        """What the leading limit allowed in a minute of a step, on average."""
         end = start + self.step
-        edges = [start, *(s.at for s in self._floors if start < s.at < end), end]
-        parts = pairwise(edges)
-        return sum(self._allowance_at(a) * ((b - a) / self.step) for a, b in parts)
+        changes = [since.at for since in self._floors if start < since.at < end]
+        return sum(
+            self._in_force(first).allowance * ((last - first) / self.step)
+            for first, last in pairwise([start, *changes, end])
+        )
 
-    def _allowance_at(self, moment: datetime) -> int:
-        held = (since.allowance for since in reversed(self._floors) if since.at <= moment)
-        return next(held, self._floors[0].allowance)
+    def _in_force(self, moment: datetime) -> FloorsSince:
+        return next((s for s in reversed(self._floors) if s.at <= moment), self._floors[0])

@@ -10,7 +10,7 @@ from django.db import connections
 from budget.ledger.clock import moment
 from budget.ledger.tally import ClassTally, allowance
 from budget.ledger.usage_columns import COUNTS, PEAKS, REASONS
-from budget.ledger.view import View, look
+from budget.ledger.view import View, look, picture
 from budget.models import PolicyRevision, UsageHour, UsageMinute
 from budget.rule.terms import PoolTerms
 
@@ -81,6 +81,8 @@ class UsageHistory(msgspec.Struct):
     """In order; the first began at or before the start."""
     at: datetime
     """The moment of looking, by the ledger's clock."""
+    now: dict[str, Any]
+    """The pool at that moment, as `services.pool_view` says it."""
 
     @property
     def times(self) -> list[datetime]:
@@ -106,6 +108,7 @@ def history(pool_id: int, start: datetime, end: datetime, step: timedelta) -> Us
         classes=found.classes,
         floors=_floors(pool_id, start, end, view),
         at=moment(view.balances.pool.at),
+        now=picture(view),
     )
 
 

@@ -49,6 +49,7 @@ export class Live {
     const { timeline } = this.board;
     const address = new URL(this.board.element.dataset.live, location);
     address.searchParams.set("since", timeline.since);
+    address.searchParams.set("version", timeline.version);
     if (timeline.changed !== null) address.searchParams.set("changed", timeline.changed);
     const options = { credentials: "same-origin", redirect: "manual", signal: AbortSignal.timeout(PATIENCE) };
     const answer = await fetch(address, options);

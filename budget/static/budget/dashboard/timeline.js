@@ -70,6 +70,7 @@ export class Timeline {
     const seen = new Set(this.marks.map((mark) => mark.key));
     const fresh = update.marks.filter((mark) => !seen.has(mark.key));
     this.marks = [...this.marks, ...fresh].filter((mark) => mark.at >= update.start);
-    Object.assign(this, { start: update.start, count: update.count, at: update.at });
+    const { start, count, at, version } = update;
+    Object.assign(this, { start, count, at, version });
   }
 }
