@@ -1,5 +1,6 @@
-"""Somebody on call pauses a class and resumes it, in a real browser and with the keyboard alone."""
+"""Somebody on call, in a real browser: from a spike to its cause, to the pause, and back."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Literal
@@ -9,8 +10,10 @@ from django.urls import reverse
 from playwright.sync_api import Locator, Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
+from budget import services
 from budget.models import ApiKey
 from budget.policy.groups import ON_CALL
+from budget.services import AdmissionRequest
 from tests.dashboard.conftest import client_of, somebody
 from tests.jobs.queueing import enqueue
 from tests.policies import claims_pool
@@ -18,6 +21,7 @@ from tests.policies import claims_pool
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
 
 CALL = {"pool": "claims", "workload_class": "nightly", "input_tokens": 9, "output_tokens": 9}
+LOOP = "classifier/loop.py:88"
 MOST_TABS = 60
 
 
@@ -66,9 +70,17 @@ def complaints() -> list[str]:
 
 @pytest.fixture
 def at_night(committed: None, live_server: LiveServer, complaints: list[str]) -> Iterator[AtNight]:
-    """On the claims pool, with a job of nightly that waits."""
+    """On the claims pool, into which somebody's nightly loop has run."""
     claims_pool()
     enqueue("nightly")
+    loop = AdmissionRequest(
+        pool="claims",
+        workload_class="nightly",
+        input_tokens=19_000,
+        output_tokens=1_000,
+        source=LOOP,
+    )
+    services.admit_many([loop] * 12)
     key = ApiKey.objects.create_key(name="classifier")[1]
     session = client_of(somebody("olga", ON_CALL)).cookies["sessionid"].value
     program = shutil.which("chromium") or shutil.which("google-chrome")
@@ -102,4 +114,28 @@ def test_a_class_is_paused_and_resumed_with_the_keyboard_alone(
     assert "Resumed: nightly" in page.locator(".note.success").inner_text()
     assert page.locator(".note.warning").count() == 0
     assert at_night.admit() == "admitted"
+    assert complaints == []
+
+
+def test_from_a_spike_to_its_cause_and_to_the_pause(
+    at_night: AtNight, complaints: list[str]
+) -> None:
+    page = at_night.page
+    page.goto(at_night.url + reverse("budget:dashboard"))
+    assert "calls were shed in the last hour" in page.locator("#pools").inner_text()
+    page.click("text=See them")
+    assert "Who was shed" in page.locator("#groups").inner_text()
+    page.get_by_role("link", name=LOOP, exact=True).first.click()
+    page.get_by_role("link", name=re.compile("explained")).first.click()
+    told = page.locator("#content").inner_text()
+    assert "Why this call was shed" in told
+    assert "floors keep" in told
+
+    page.get_by_role("link", name="claims", exact=True).click()
+    page.get_by_role("link", name="nightly", exact=True).click()
+    page.get_by_role("link", name="Pause… nightly").click()
+    page.fill("#id_reason", "loop in the classifier")
+    page.click("text=Pause nightly")
+    page.wait_for_selector(".note.success")
+    assert at_night.admit() == "paused"
     assert complaints == []
