@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from claims_demo.models.claim import LONGEST_QUESTION
 JSON, HTML = "application/json", "text/html"
 WORD_IT = f"Ask something in 1 to {LONGEST_QUESTION} characters."
 TOO_SLOW = "The assistant took longer than two seconds. Your question is still here: try again."
+TOO_LARGE = "This claim is more than the assistant can read. Your question is still here."
 UNREACHED = "The assistant can't be reached just now. Your question is still here: try again."
 
 logger = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ class Failure(NamedTuple):
 
     status: HTTPStatus
     detail: str
-    headers: dict[str, str]
+    headers: Mapping[str, str] = {}
     field: str | None = None
 
 
@@ -69,7 +71,7 @@ def ask(request: HttpRequest, number: str) -> HttpResponse:
     sent = _sent(request)
     form = QuestionForm(sent)
     if not form.is_valid():
-        wrong = Failure(HTTPStatus.BAD_REQUEST, str(form.errors["question"][0]), {}, "question")
+        wrong = Failure(HTTPStatus.BAD_REQUEST, str(form.errors["question"][0]), field="question")
         return _failed(request, claim, sent, wrong)
     question = form.cleaned_data["question"]
     try:
@@ -118,9 +120,10 @@ def _shed(request: HttpRequest, claim: Claim, sent: dict[str, Any], shed: Shed) 
     """The API's answer for a script; for a person, the page as it was and when to come back."""
     if _wants_json(request):
         return _unlogged(shed_response(request, shed))
+    if shed.reason == "never_fits":
+        return _failed(request, claim, sent, Failure(HTTPStatus.UNPROCESSABLE_ENTITY, TOO_LARGE))
     headers = retry_headers(shed.admission)
-    seconds = headers.get("Retry-After")
-    when = f"in {seconds} s" if seconds else "in a while"
+    when = f"in {headers['Retry-After']} s" if headers else "in a while"
     detail = f"Try again shortly: others come first. Your question is still here; send it {when}."
     return _failed(request, claim, sent, Failure(HTTPStatus.TOO_MANY_REQUESTS, detail, headers))
 
@@ -132,10 +135,10 @@ def _wants_json(request: HttpRequest) -> bool:
 
 def _failure(claim: Claim, error: Exception) -> Failure:
     if isinstance(error, TooSlow):
-        return Failure(HTTPStatus.GATEWAY_TIMEOUT, TOO_SLOW, {})
+        return Failure(HTTPStatus.GATEWAY_TIMEOUT, TOO_SLOW)
     logger.warning("No answer about %s: %s", claim, error)
     if isinstance(error, ProviderTrouble):
-        return Failure(HTTPStatus.BAD_GATEWAY, UNREACHED, {})
+        return Failure(HTTPStatus.BAD_GATEWAY, UNREACHED)
     again = {}
     if isinstance(error, LedgerUnavailable):
         again = {"Retry-After": str(error.retry_after_seconds)}

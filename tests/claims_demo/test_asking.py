@@ -109,6 +109,14 @@ def test_when_no_moment_can_be_named_none_is(member: Client, claim: Claim) -> No
     assert "send it in a while." in send(member, claim, question="x").content.decode()
 
 
+def test_what_could_never_be_answered_is_said(member: Client, claim: Claim) -> None:
+    slow_down(4_000)
+    assert ask(member, claim).status_code == 422
+    response = send(member, claim, question="still here?")
+    assert response.status_code == 422
+    assert "more than the assistant can read" in response.content.decode()
+
+
 def test_too_slow_is_said(member: Client, claim: Claim, platform: Provider) -> None:
     platform.silent = True
     response = ask(member, claim)

@@ -134,7 +134,9 @@ function refused(response, body) {
     end("You are not logged in any more. Log in in another tab, then try again here.", "failed");
   } else {
     if (body.field === "question") box.setAttribute("aria-invalid", "true");
-    end(body.detail ?? "That didn't work. Your question is still here.", "failed");
+    const isForAdjusters = body.field === "question" || response.status >= 500;
+    const words = isForAdjusters ? body.detail : undefined;
+    end(words ?? "That can't be answered. Your question is still here.", "failed");
   }
 }
 
