@@ -48,6 +48,7 @@ class Adjusters:
         self._stage = stage
         self._orders = orders
         self._random = Random(SEED)
+        self._numbers = _open_claims()
         self._client = httpx2.AsyncClient(
             base_url=orders.url,
             headers={"Accept": "application/json"},
@@ -56,10 +57,13 @@ class Adjusters:
         )
 
     async def __aenter__(self) -> Self:
-        self._numbers = await asyncio.to_thread(_open_claims)
-        await self._log_in()
-        with suppress(httpx2.HTTPError):
-            await self._answered(monotonic())
+        try:
+            await self._log_in()
+            with suppress(httpx2.HTTPError):
+                await self._answered(monotonic())
+        except BaseException:
+            await self._client.aclose()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:

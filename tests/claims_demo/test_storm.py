@@ -5,13 +5,20 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from claims_demo.models.storm import StormSecond
+from budget import services
+from budget.services import AdmissionRequest
+from claims_demo.claims import POOL
+from claims_demo.models.storm import StormControl, StormSecond
+from claims_demo.storm.books import Books
 from claims_demo.storm.finding import finding
 from claims_demo.storm.pace import Pace
+from claims_demo.storm.seconds import chosen_strength, record
 from claims_demo.storm.span import Span, quantile
+from claims_demo.storm.stage import Sheet
 from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import Weather
 from claims_demo.storm.words import in_percent
+from tests.policies import claims_pool
 
 WEATHER = Weather(first_calm=4, storm=30, calm=20)
 
@@ -114,3 +121,40 @@ def test_the_finding_of_a_calm_is_calm() -> None:
         "turned away."
     )
     assert "No adjuster's question came to an end" in finding(Span(seconds([], strength=1)))
+
+
+@pytest.mark.django_db
+def test_seconds_are_kept_once_and_for_an_hour() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    record(start + timedelta(seconds=1), 4, Sheet(waits_ms=[500]))
+    record(start + timedelta(seconds=1), 10, Sheet())
+    record(start + timedelta(minutes=60), 1, Sheet())
+    assert [second.strength for second in StormSecond.objects.order_by("at")] == [4, 1]
+    record(start + timedelta(minutes=61), 1, Sheet())
+    assert [second.strength for second in StormSecond.objects.order_by("at")] == [1, 1]
+
+
+@pytest.mark.django_db
+def test_the_weather_decides_until_a_person_does() -> None:
+    assert chosen_strength() is None
+    control = StormControl.objects.create(strength=4, chosen_by="ada")
+    assert chosen_strength() == 4
+    control.strength = None
+    control.save()
+    assert chosen_strength() is None
+
+
+def test_the_books_tell_what_the_ledger_counted_since_the_last_look(committed: None) -> None:
+    claims_pool()
+    books = Books()
+    for size in (1000, 80_000):
+        services.admit(
+            AdmissionRequest(
+                pool=POOL, workload_class="nightly", input_tokens=size, output_tokens=0
+            )
+        )
+    seen = books.turn()["nightly"]
+    assert (seen.offered, seen.admitted, seen.shed_total) == (2, 1, 1)
+    assert books.turn()["nightly"] == Tally()
+    claims_pool().delete()
+    assert books.turn() == {}

@@ -2,15 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from threading import Thread
 from typing import Any
 
 import msgspec
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect, sync_playwright
@@ -19,12 +17,9 @@ from pytest_django.live_server_helper import LiveServer
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.live import MOST_POINTS
 from claims_demo.storm.tally import Tally
-from tests.committed import _deleting, committed
+from tests.claims_demo.background import in_background
+from tests.claims_demo.world import MARKUP
 from tests.policies import claims_pool
-
-__all__ = ["_deleting", "committed"]
-
-NAME = '<img src=x onerror="document.title=1">'
 
 
 def rage(count: int, until: datetime | None = None, strength: int = 10) -> datetime:
@@ -56,7 +51,7 @@ def adjuster(db: None) -> Client:
     """Somebody with no rights but to log in, and an unusual name."""
     claims_pool()
     client = Client()
-    client.force_login(User.objects.create_user(NAME))
+    client.force_login(User.objects.create_user(MARKUP))
     return client
 
 
@@ -123,8 +118,8 @@ def test_anybody_may_choose_a_strength_and_leave_it_to_the_weather_again(adjuste
     answer = adjuster.post("/storm/strength", {"strength": "4"})
     assert answer.headers["Location"] == "/storm/"
     assert StormControl.objects.get().strength == 4
-    assert live(adjuster)["control"] == f"×4, chosen by {NAME}."
-    assert NAME not in adjuster.get("/storm/").content.decode()
+    assert live(adjuster)["control"] == f"×4, chosen by {MARKUP}."
+    assert MARKUP not in adjuster.get("/storm/").content.decode()
     adjuster.post("/storm/strength", {"strength": "automatic"})
     assert StormControl.objects.get().strength is None
     assert live(adjuster)["control"].startswith("Automatic")
@@ -155,8 +150,8 @@ def complaints() -> list[str]:
 def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
     """The page of somebody with an unusual name, who chose ×4, in a storm with a gap."""
     claims_pool()
-    User.objects.create_user(NAME, password="secret")
-    StormControl.objects.create(strength=4, chosen_by=NAME)
+    User.objects.create_user(MARKUP, password="secret")
+    StormControl.objects.create(strength=4, chosen_by=MARKUP)
     rage(60)
     rage(150, until=timezone.now() - timedelta(seconds=90), strength=1)
     program = shutil.which("chromium") or shutil.which("google-chrome")
@@ -166,26 +161,12 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
         opened.on("console", lambda message: complaints.append(message.text))
         opened.on("pageerror", lambda error: complaints.append(str(error)))
         opened.goto(f"{live_server.url}/login/?next=/storm/")
-        opened.fill("#id_username", NAME)
+        opened.fill("#id_username", MARKUP)
         opened.fill("#id_password", "secret")
         opened.keyboard.press("Enter")
         opened.wait_for_selector("#storm")
         yield opened
         browser.close()
-    StormControl.objects.all().delete()
-    StormSecond.objects.all().delete()
-
-
-def in_background(step: Callable[[], Any]) -> None:
-    """Does something with the database, which Playwright keeps out of this thread."""
-
-    def work() -> None:
-        step()
-        connection.close()
-
-    thread = Thread(target=work)
-    thread.start()
-    thread.join()
 
 
 @pytest.mark.browser
@@ -203,7 +184,7 @@ def test_new_points_arrive_without_a_reload(page: Page, complaints: list[str]) -
 
 @pytest.mark.browser
 def test_a_name_is_text_wherever_it_stands(page: Page, complaints: list[str]) -> None:
-    expect(page.locator("#storm-now")).to_have_text(f"×4, chosen by {NAME}.")
+    expect(page.locator("#storm-now")).to_have_text(f"×4, chosen by {MARKUP}.")
     assert page.locator("img").count() == 0
     assert page.title().startswith("Storm")
     assert complaints == []
