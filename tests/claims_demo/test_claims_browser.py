@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.db import connections
 from playwright.sync_api import Page, expect, sync_playwright
@@ -204,6 +205,28 @@ def test_nothing_is_cut_off_at_any_width(
     page.wait_for_selector("[data-assistant]")
     assert page.evaluate(HIDDEN) == 0
     assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: Page, live_server: LiveServer, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    in_database(slow_down, 40_000)
+    in_database(use_up)
+    type_question(page, "Are you there?")
+    status(page).to_contain_text("Try again shortly")
+    accessible(page)
+    status(page).to_contain_text("Answered", timeout=20_000)
+    accessible(page)
+    page.goto(f"{live_server.url}/?status=lost")
+    accessible(page)
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_selector("#id_password")
+    accessible(page)
+
+
+def accessible(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_without_scripts_the_form_does_it(
