@@ -7,7 +7,7 @@ import pghistory
 from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 
-from budget.models import ApiKey, Pool, WorkloadClass
+from budget.models import ApiKey, Pool
 
 GROUPS = {
     "demo-editor": "policy editors",
@@ -18,7 +18,7 @@ GROUPS = {
 """By account, the group whose rights it has; without one it sees claims and nothing else."""
 PERMISSIONS = {"demo-editor": ["classify_claims"]}
 """On the claims platform, beyond what everybody may."""
-KEY_NAME = "demo: {}"
+KEY_NAME = "demo: everything"
 
 
 class Account(NamedTuple):
@@ -34,16 +34,14 @@ def demo_accounts() -> list[Account]:
     return [_account(username, group) for username, group in GROUPS.items()]
 
 
-def demo_key(pool: str, workload_class: str | None = None) -> str:
-    """A new API key for the pool and one class, or all; the one of an earlier demo ends."""
-    name = KEY_NAME.format(workload_class or "everything")
+def demo_key(pool: str) -> str:
+    """A new API key for the pool and all classes; the one of an earlier demo ends."""
     with transaction.atomic(), pghistory.context(command="make demo", reason="demo key"):
-        ApiKey.objects.filter(name=name).delete()
-        record = ApiKey(name=name, all_classes=workload_class is None, all_pools=False)
+        ApiKey.objects.filter(name=KEY_NAME).delete()
+        record = ApiKey(name=KEY_NAME, all_classes=True, all_pools=False)
         key = ApiKey.objects.assign_key(record)
         record.save()
         record.pools.set(Pool.objects.filter(slug=pool))
-        record.classes.set(WorkloadClass.objects.filter(slug=workload_class))
     return str(key)
 
 

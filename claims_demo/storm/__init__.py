@@ -1,5 +1,6 @@
-"""The claims platform under stress: three services that call over HTTP and spike together.
+"""The claims platform under stress: adjusters ask, claims change, and the night run goes on.
 
-It runs in a process of its own, `python -m claims_demo.storm`, and knows of the service
-nothing but its address and API keys.
+It runs in a process of its own, `python -m claims_demo.storm`. Its adjusters are people: they
+log in and ask over HTTP. Claim events and classifications are handed in as the platform's own
+jobs are, by this process itself: all draw on the one ledger.
 """

@@ -11,7 +11,6 @@ import httpx2
 from django.urls import reverse
 
 from claims_demo.models import Claim
-from claims_demo.models.claim import CLOSED
 from claims_demo.storm.report import Orders
 from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS
 from claims_demo.storm.stage import Stage
@@ -19,6 +18,8 @@ from claims_demo.storm.tally import count
 
 CREW = 24
 """Adjusters on duty: so many wait for an answer at most."""
+CLAIMS = 50
+"""At hand at once."""
 PATIENCE_SECONDS = 60.0
 """After which an adjuster does without."""
 SHORTEST_WAIT, UNKNOWN_WAIT = 0.5, 5.0
@@ -48,7 +49,7 @@ class Adjusters:
         self._stage = stage
         self._orders = orders
         self._random = Random(SEED)
-        self._numbers = _open_claims()
+        self._numbers = _latest_claims()
         self._client = httpx2.AsyncClient(
             base_url=orders.url,
             headers={"Accept": "application/json"},
@@ -68,6 +69,10 @@ class Adjusters:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
+
+    def look_around(self) -> None:
+        """Learn which claims there are to ask about now. Asks the database."""
+        self._numbers = _latest_claims() or self._numbers
 
     async def work(self) -> None:
         """Ask to the storm's end; whoever waits then is left a moment to be answered."""
@@ -151,8 +156,10 @@ def retry_after(response: httpx2.Response) -> float:
     return max(SHORTEST_WAIT, int(milliseconds) / 1000 if milliseconds else float(seconds))
 
 
-def _open_claims() -> list[str]:
-    return list(Claim.objects.exclude(status__in=CLOSED).values_list("number", flat=True))
+def _latest_claims() -> list[str]:
+    """Those that something happened to of late: the others may be gone soon."""
+    latest = Claim.objects.order_by("-changed_at").values_list("number", flat=True)
+    return list(latest[:CLAIMS])
 
 
 async def _drain(under_way: set[asyncio.Task[None]]) -> None:

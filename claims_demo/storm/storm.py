@@ -71,11 +71,12 @@ class Storm:
         self._report()
 
     def _close(self, sheet: Sheet, at: datetime, strength: int) -> int | None:
-        """Adds to the sheet what the ledger knows, keeps it, and looks for what is chosen."""
+        """Adds to the sheet what the ledger knows, keeps it, and looks what is next."""
         for slug, tally in self.books.turn().items():
             sheet.tallies[slug] = sheet.tallies[slug].plus(tally)
         self._look_at_queues(sheet)
         record(at, strength, sheet)
+        self.adjusters.look_around()
         return chosen_strength()
 
     def _look_at_queues(self, sheet: Sheet) -> None:
