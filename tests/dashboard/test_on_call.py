@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
 CALL = {"pool": "claims", "workload_class": "nightly", "input_tokens": 9, "output_tokens": 9}
 LOOP = "classifier/loop.py:88"
 MOST_TABS = 60
+HIDDEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 class AtNight:
@@ -139,3 +141,29 @@ def test_from_a_spike_to_its_cause_and_to_the_pause(
     page.wait_for_selector(".note.success")
     assert at_night.admit() == "paused"
     assert complaints == []
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_on_a_page_that_switches(
+    at_night: AtNight, colours: Literal["light", "dark"]
+) -> None:
+    page = at_night.page
+    page.emulate_media(color_scheme=colours)
+    page.goto(at_night.url + reverse("budget:switch_class", args=["nightly", "pause"]))
+    assert Axe().run(page).response["violations"] == []
+    page.fill("#id_reason", " ")
+    page.click("text=Pause nightly")
+    page.wait_for_selector(".errorlist")
+    assert Axe().run(page).response["violations"] == []
+    page.fill("#id_reason", "loop")
+    page.click("text=Pause nightly")
+    page.wait_for_selector(".note.success")
+    page.goto(at_night.url + reverse("budget:switch_class", args=["nightly", "resume"]))
+    assert Axe().run(page).response["violations"] == []
+
+
+def test_a_phone_shows_all_of_a_page_that_switches(at_night: AtNight) -> None:
+    page = at_night.page
+    page.set_viewport_size({"width": 375, "height": 720})
+    page.goto(at_night.url + reverse("budget:switch_pool", args=["claims", "pause"]))
+    assert page.evaluate(HIDDEN) == 0
