@@ -41,6 +41,18 @@ def classify(count: int) -> Counter[str]:
     return outcomes
 
 
+def in_words(outcomes: Counter[str]) -> str:
+    """What came of a run, for people."""
+    if not outcomes:
+        return "Nothing is due: no claim has changed since it was classified."
+    enqueued, refused = outcomes[ENQUEUED], outcomes.total() - outcomes[ENQUEUED]
+    said = f"Enqueued {_claims(enqueued)}; categories appear as the batches end."
+    if refused:
+        reasons = ", ".join(sorted(set(outcomes) - {ENQUEUED}))
+        said += f" {_claims(refused)} refused ({reasons}): due again next time."
+    return said
+
+
 def due() -> "QuerySet[Claim]":
     """Claims to classify, the most urgent first."""
     changed = Q(classified_at=None) | Q(classified_at__lt=F("changed_at"))
@@ -103,3 +115,7 @@ def _classify(claim_id: int) -> str | None:
         claim.classification_job = job.id
         claim.save(update_fields=["classification_job"])
     return ENQUEUED
+
+
+def _claims(count: int) -> str:
+    return "1 claim" if count == 1 else f"{count} claims"

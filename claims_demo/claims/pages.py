@@ -2,17 +2,21 @@
 
 from http import HTTPStatus
 
-from django.contrib.auth.decorators import login_required
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from claims_demo.claims.nightly import take_in_answers
+from budget.services import BudgetError
+from claims_demo.claims.events import MOST_CLAIMS
+from claims_demo.claims.nightly import classify, in_words, take_in_answers
 from claims_demo.claims.wanted import Wanted
 from claims_demo.models import Claim
 from claims_demo.models.claim import LONGEST_QUESTION
 
+MAY_CLASSIFY = "claims_demo.classify_claims"
 SUGGESTIONS = (
     "What is still missing before this can be settled?",
     "What should I tell the claimant now?",
@@ -58,3 +62,15 @@ def claim_page(
         "notice": notice,
     }
     return render(request, "claims_demo/claim.html", context, status=status)
+
+
+@require_POST
+@login_required
+@permission_required(MAY_CLASSIFY, raise_exception=True)
+def run_nightly(request: HttpRequest) -> HttpResponse:
+    """Run the nightly classification by hand, and say on the list what came of it."""
+    try:
+        messages.info(request, in_words(classify(MOST_CLAIMS)))
+    except BudgetError as error:
+        messages.error(request, f"Nothing more could be enqueued: {error}")
+    return redirect("claims")

@@ -4,8 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
 from claims_demo.claims.asking import ask
-from claims_demo.claims.night import run_nightly
-from claims_demo.claims.pages import claim, claims
+from claims_demo.claims.pages import claim, claims, run_nightly
 
 
 class NumberConverter(StringConverter):

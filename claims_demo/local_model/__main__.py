@@ -6,6 +6,7 @@ from typing import Any
 
 import llmock.completion
 import uvicorn
+from llmock.journal import Journal
 from llmock.main import create_app
 from llmock.routers import batch
 from llmock.simulation import MockResponseSettings
@@ -14,7 +15,7 @@ from claims_demo.local_model.words import reply
 
 FIRST_TOKEN_SECONDS, TOKENS_PER_SECOND = 0.25, 120
 CHARACTERS_A_TOKEN = 4
-MOST_BATCHES = 20
+MOST_BATCHES, MOST_REQUESTS = 20, 100
 """It remembers: a demo that runs for days sends many."""
 
 
@@ -48,7 +49,9 @@ def main() -> None:
     llmock.completion.build_mock_text = say_slowly
     batch.build_mock_text = say
     batch._batches = NewestBatches()
-    uvicorn.run(create_app(), host="127.0.0.1", port=arguments.port, log_level="warning")
+    app = create_app()
+    app.state.llmock.journal = Journal(MOST_REQUESTS)
+    uvicorn.run(app, host="127.0.0.1", port=arguments.port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ PAPERS = {
     },
 }
 """By kind of claim: what a settlement needs, and by which words it is known to be here."""
-UNFIT = re.compile(r"doubt|doesn't fit|in the yard that day|may be older|isn't known", re.IGNORECASE)
+UNFIT = re.compile(
+    r"doubt|doesn't fit|in the yard that day|may be older|isn't known", re.IGNORECASE
+)
 THIRD = re.compile(r"recourse|other (driver|insurer|side)|another firm|the maker", re.IGNORECASE)
 STUCK = re.compile(r"can't (work|sleep|open|lock)|closed since|no other car", re.IGNORECASE)
 HIDDEN = re.compile(r"\b(wet|swollen|soot|water)\b", re.IGNORECASE)

@@ -185,3 +185,11 @@ def test_only_who_may_runs_the_nightly_classification(visitor: Client) -> None:
     User.objects.get().user_permissions.add(Permission.objects.get(codename="classify_claims"))
     page = visitor.post("/nightly", follow=True).content.decode()
     assert "Nothing is due" in page
+
+
+def test_what_is_not_there_or_not_allowed_is_said_by_a_page(visitor: Client) -> None:
+    gone = visitor.get("/claims/C-2026-000001/")
+    assert (gone.status_code, "There is nothing here" in gone.content.decode()) == (404, True)
+    refused = visitor.post("/nightly")
+    assert "Your account may not do that" in refused.content.decode()
+    assert "There is nothing here" in Client().get("/nowhere").content.decode()

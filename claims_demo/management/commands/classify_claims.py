@@ -9,8 +9,14 @@ from django.core.management.base import BaseCommand, CommandError
 from budget import services
 from budget.services import BudgetError
 from claims_demo.claims import POOL
-from claims_demo.claims.night import in_words
-from claims_demo.claims.nightly import CLASS, ENQUEUED, classify, due, take_in_answers
+from claims_demo.claims.nightly import (
+    CLASS,
+    ENQUEUED,
+    classify,
+    due,
+    in_words,
+    take_in_answers,
+)
 
 STEP = 25
 """Claims handed in before looking at the queue again."""
