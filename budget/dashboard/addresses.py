@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from budget.models import Pool
 
@@ -10,11 +10,8 @@ from budget.models import Pool
 def sheds_address(pool: Pool, span: str = "", **filters: str) -> str:
     """The sheds of a pool, in a span as an address says it, filtered by class or reason."""
     query = "&".join(part for part in (span, urlencode(filters)) if part)
-    try:
-        base = reverse("budget:sheds", args=[pool.slug])
-    except NoReverseMatch:
-        base = f"/dashboard/{pool.slug}/sheds/"
-    return f"{base}{'?' if query else ''}{query}"
+    address = reverse("budget:sheds", args=[pool.slug])
+    return f"{address}?{query}" if query else address
 
 
 def class_address(pool: Pool, name: str, span: str = "") -> str:

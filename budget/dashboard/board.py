@@ -35,6 +35,11 @@ class Board(NamedTuple):
     """Of the policy."""
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing at all is known of the time."""
+        return self.steps.first is None
+
+    @property
     def form(self) -> str:
         """How its moments are written: with the day where there is more than one."""
         return "time" if self.span.end - self.span.start <= DAY else "moment"
@@ -45,7 +50,7 @@ class Board(NamedTuple):
         drawn = [(f.name, [name for name, _ in f.lines]) for f in self.figures]
         rows = [row.member.name for row in self.rows]
         limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
-        return f"{crc32(repr((drawn, rows, limits)).encode()):x}"
+        return f"{crc32(repr((self.empty, drawn, rows, limits)).encode()):x}"
 
 
 def board_of(pool: Pool, span: Span, slug: str | None = None) -> Board:

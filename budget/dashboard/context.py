@@ -42,7 +42,7 @@ def context_of(
     request: HttpRequest, pool: Pool, board: Board, slug: str | None = None
 ) -> dict[str, Any]:
     """What a page shows, and where it asks for what is new; `slug` for that of a class."""
-    span = board.span
+    span, linked = board.span, request.user.has_perm(SEE_CALLS)
     changes = marks(request, pool, span.start, span.end)
     live = reverse("budget:dashboard_live", args=[pool.slug])
     only = {} if slug is None else {"class": board.rows[0].member.in_address}
@@ -55,10 +55,10 @@ def context_of(
         "rows": [_linked(pool, row, span.query) for row in board.rows],
         "groups": GROUPS,
         "marks": changes[::-1],
-        "data": paint.whole(board, changes),
+        "data": paint.whole(board, changes, linked),
         "live": f"{live}?{urlencode({'range': span.name, **only})}" if span.live else "",
         "every": SECONDS.get(span.name, SELDOM),
-        "may_see_sheds": request.user.has_perm(SEE_CALLS),
+        "may_see_sheds": linked,
         "may_see_history": request.user.has_perm(SEE_HISTORY),
         "sheds_address": sheds_address(pool, span.query, **only),
         "pool_address": pool_address(pool, span.query),

@@ -43,14 +43,14 @@ class Figure(NamedTuple):
     sheds: str = ""
     """Address of the sheds behind it; empty if none are."""
 
-    def as_json(self) -> dict[str, Any]:
-        """All that a chart needs, for the page."""
+    def as_json(self, linked: bool) -> dict[str, Any]:
+        """All that a chart needs; the address of its sheds only if it is to be linked."""
         return {
             "name": self.name,
             "title": self.title,
             "kind": self.kind,
             "unit": self.unit,
-            "sheds": self.sheds,
+            "sheds": self.sheds if linked else "",
             "series": [series._asdict() for series in self.series],
             "guides": [guide._asdict() for guide in self.guides],
         }

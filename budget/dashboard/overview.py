@@ -54,7 +54,7 @@ class PoolNow(NamedTuple):
 def overview(request: HttpRequest) -> HttpResponse:
     """Every pool with its state, how much of it is taken, the last hour's sheds and its queues."""
     linked = request.user.has_perm(SEE_CALLS)
-    pools = [_now(pool, linked) for pool in POOLS]
+    pools = [_now(pool, linked) for pool in POOLS.all()]
     context = {"title": "Pools", "pools": pools}
     return render(request, "budget/dashboard/overview.html", context)
 

@@ -9,12 +9,12 @@ from budget.dashboard.marks import Mark
 from budget.dashboard.sentence import as_json
 
 
-def whole(board: Board, marks: Sequence[Mark]) -> dict[str, Any]:
-    """All that charts need for the first paint."""
+def whole(board: Board, marks: Sequence[Mark], linked: bool) -> dict[str, Any]:
+    """All that charts need for the first paint; `linked` to sheds only if they may be seen."""
     return {
         **_moments(board),
         "known": _known(board, 0),
-        "figures": [figure.as_json() for figure in board.figures],
+        "figures": [figure.as_json(linked) for figure in board.figures],
         "marks": [mark.as_json() for mark in marks],
     }
 

@@ -1,5 +1,7 @@
 """Who opens the dashboard: personas that differ in rights."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
@@ -7,6 +9,7 @@ from django.test import Client
 from budget.models import Pool
 from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
 from tests.committed import _deleting, committed
+from tests.dashboard.usage import storm
 from tests.policies import claims_pool
 
 __all__ = ["_deleting", "committed"]
@@ -69,3 +72,9 @@ def root() -> Client:
 def claims() -> Pool:
     """The claims platform's pool."""
     return claims_pool()
+
+
+@pytest.fixture
+def history(claims: Pool) -> datetime:
+    """An hour of the claims pool with a storm in it; when the hour began. See `storm`."""
+    return storm(claims, datetime.now(UTC).replace(second=0, microsecond=0))

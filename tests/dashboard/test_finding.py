@@ -1,0 +1,152 @@
+"""Captions say what a figure shows, in words that are true."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from budget.dashboard.finding import NO_CALLS, NOTHING_KNOWN, floor_finding, percent, tokens_finding
+from budget.dashboard.sentence import Sentence, as_html, as_json
+from budget.services import ClassHistory, FloorsSince
+from tests.dashboard.histories import EARLY, MINUTE, START, did, history
+from tests.dashboard.test_figures import of_class, of_pool
+
+
+def said(sentence: Sentence) -> str:
+    """With moments as hours and minutes."""
+    return "".join(part if isinstance(part, str) else f"{part:%H:%M}" for part in sentence)
+
+
+def caption(name: str, known: str, classes: Mapping[str, ClassHistory], **more: Any) -> str:
+    return said(of_pool(history(known, classes, **more))[name].finding)
+
+
+def test_the_use_of_the_limit_is_told_by_class_with_its_peak() -> None:
+    classes = {"adjuster": did(charged=[410, 410]), "nightly": did(charged=[90, 490])}
+    assert caption("use", "11", classes) == (
+        "70 % of the limit was used: adjuster 41 %, nightly 29 %. The peak was at 12:01, with 90 %."
+    )
+
+
+def test_many_classes_are_counted() -> None:
+    classes = {slug: did(charged=[100]) for slug in "abcde"}
+    assert "used: a 10 %, b 10 %, c 10 %, 2 others." in caption("use", "1", classes)
+
+
+def test_a_single_step_has_no_peak() -> None:
+    assert "peak" not in caption("use", "1", {"a": did(charged=[5])})
+
+
+def test_gaps_are_told() -> None:
+    told = caption("use", "110110010", {"a": did(charged=[1, 1, None, 1, 1, None, None, 1, None])})
+    assert told.endswith(" Nothing was recorded from 12:02 to 12:03, and 1 more time.")
+
+
+def test_nobody_called() -> None:
+    assert caption("use", "11", {"a": did(charged=[0, 0])}) == NO_CALLS
+    assert caption("shed", "11", {"a": did(offered=[0, 0])}) == NO_CALLS
+
+
+def test_nothing_is_known() -> None:
+    assert caption("use", "00", {"a": did(charged=[None, None])}) == NOTHING_KNOWN
+    assert caption("shed", "00", {"a": did(offered=[None, None])}) == NOTHING_KNOWN
+
+
+def test_without_an_allowance_amounts_are_told() -> None:
+    floors = [FloorsSince(EARLY, 1, {}, 0)]
+    told = caption("use", "1", {"a": did(charged=[1200])}, floors=floors, allowance=[0])
+    assert told == "Calls took 1,200 tokens: a 1,200."
+
+
+def test_sheds_are_told_most_shed_first_with_why_and_when() -> None:
+    classes = {
+        "rescore": did({"headroom": [6, 0]}, offered=[100, 100]),
+        "nightly": did(
+            {"floor_protected": [20, 230], "pool_exhausted": [0, 62]}, offered=[100, 300]
+        ),
+    }
+    assert caption("shed", "11", classes) == (
+        "318 of 600 calls were shed (53 %): nightly 312, most (250) because floors are protected; "
+        "rescore 6, all because headroom is kept for stricter classes. "
+        "The peak was at 12:01, with 292."
+    )
+
+
+def test_a_reason_that_is_none_of_most_is_one_of_many() -> None:
+    shed = {"headroom": [4], "ceiling": [3], "yielding": [3]}
+    told = caption("shed", "1", {"a": did(shed, offered=[10])})
+    assert "a 10, many (4) because headroom is kept" in told
+
+
+def test_nobody_was_shed() -> None:
+    assert caption("shed", "1", {"a": did(offered=[1234])}) == "None of 1,234 calls was shed."
+
+
+def test_a_pool_that_observes_tells_what_it_spared() -> None:
+    spared = ClassHistory({"offered": [9]}, {}, {"headroom": [4]})
+    assert caption("shed", "1", {"a": spared}) == (
+        "None of 9 calls was shed. 4 more were admitted only because the pool observes."
+    )
+
+
+def test_an_unknown_reason_is_named() -> None:
+    assert "all as sun spots" in caption("shed", "1", {"a": did({"sun_spots": [1]}, offered=[1])})
+
+
+def test_queues_are_told() -> None:
+    queued = did(queue_depth=[3, 120], oldest_wait_seconds=[4.0, 250.0])
+    assert caption("depth", "11", {"b": queued}) == "Most jobs waited at 12:01: 120 of b."
+    assert caption("wait", "11", {"b": queued}) == (
+        "The oldest job had waited 4 min 10 s, in b at 12:01."
+    )
+    empty = {"b": did(queue_depth=[0, 0], oldest_wait_seconds=[None, None])}
+    assert caption("depth", "11", empty) == "No job was waiting at the end of any minute."
+    assert caption("wait", "11", empty) == "No job was waiting at the end of any minute."
+
+
+def test_the_calls_of_a_class_are_told() -> None:
+    past = did({"headroom": [20], "ceiling": [4]}, admitted=[76], offered=[100])
+    assert said(of_class(history("1", {"a": past}), "a")["calls"].finding) == (
+        "76 of 100 calls were admitted; 24 were shed (24 %), most (20) because headroom is kept "
+        "for stricter classes."
+    )
+    fine = did(admitted=[76], offered=[76])
+    assert said(of_class(history("1", {"a": fine}), "a")["calls"].finding) == (
+        "76 of 76 calls were admitted, and none was shed."
+    )
+    assert said(of_class(history("1", {}), "a")["calls"].finding) == NO_CALLS
+
+
+def test_tokens_and_floors_are_told() -> None:
+    assert said(tokens_finding(1000, 810)) == (
+        "810 tokens were used, 81 % of the 1,000 that were estimated."
+    )
+    assert said(tokens_finding(0, 0)) == "No call was admitted in this time."
+    assert said(floor_finding("tokens", 900, 100, 50)) == (
+        "900 tokens came out of its own floor, 100 out of floors that looser classes lent it; "
+        "it lent 50."
+    )
+    assert said(floor_finding("tokens", 0, 0, 0)) == "No floor was drawn on in this time."
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (41.2, "41 %"),
+        (4.25, "4.2 %"),
+        (5, "5 %"),
+        (0.02, "under 0.1 %"),
+        (0, "0 %"),
+        (130.4, "130 %"),
+    ],
+)
+def test_percentages(share: float, words: str) -> None:
+    assert percent(share) == words
+
+
+def test_a_sentence_escapes_what_it_names() -> None:
+    sentence = ["<b> took it at ", START + MINUTE, "."]
+    html = as_html(sentence, "time")
+    assert html.startswith('&lt;b&gt; took it at <time datetime="2026-03-01T12:01:00+00:00"')
+    assert html.endswith("UTC</time>.")
+    assert as_json(sentence) == ["<b> took it at ", int((START + MINUTE).timestamp()), "."]
