@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic, time
 
@@ -98,8 +99,10 @@ class Storm:
             waiting=self.waiting,
             p95_ms=quantile(self.waits_ms, 0.95),
         )
-        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
-        sys.stdout.buffer.flush()
+        # When whoever reads it was killed, the input ends too, and the storm with it.
+        with suppress(BrokenPipeError):
+            sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+            sys.stdout.buffer.flush()
 
     @property
     def _elapsed(self) -> float:
