@@ -1,19 +1,16 @@
 """Shed calls one by one, newest first."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from budget.dashboard.sheds.filters import BadFilter, Filters
-from budget.dashboard.sheds.queries import ENTRIES, MOMENT, Window, in_order_of_time, where
+from budget.dashboard.sheds.queries import ENTRIES, MOMENT, Where, Window, where
 from budget.ledger.clock import micros, moment
 from budget.models import Call
 
 PER_PAGE = 50
-AT_ONCE = 1_000
-"""Rows that an export holds in memory."""
 LAST_ID = UUID(int=2**128 - 1)
 
 
@@ -46,28 +43,18 @@ def place_of(text: str | None) -> Place | None:
     return Place(moment(int(at)), UUID(call_id))
 
 
-def page_of(window: Window, filters: Filters, before: Place | None, most: int = PER_PAGE) -> Page:
+def page_of(window: Window, filters: Filters, before: Place | None) -> Page:
     """The newest entries, or those behind a place. Within `in_order_of_time`."""
-    before = before or Place(window.until, LAST_ID)
-    condition = where(window._replace(until=min(window.until, before.at + MOMENT)), filters)
-    found = list(
-        Call.objects.raw(
-            ENTRIES.format(where=condition.sql),
-            {**condition.params, "at": before.at, "id": before.id, "most": most + 1},
-        )
-    )
-    shown = found[:most]
-    more = len(found) > most
+    condition = behind(window, filters, before)
+    sql = ENTRIES.format(where=condition.sql)
+    found = list(Call.objects.raw(sql, {**condition.params, "most": PER_PAGE + 1}))
+    shown = found[:PER_PAGE]
+    more = len(found) > PER_PAGE
     return Page(shown, Place(shown[-1].offered_at, shown[-1].id) if more else None)
 
 
-def all_of(window: Window, filters: Filters) -> Iterator[Call]:
-    """Every entry, newest first, a bounded number of them in memory."""
-    place: Place | None = None
-    while True:
-        with in_order_of_time():
-            page = page_of(window, filters, place, AT_ONCE)
-        yield from page.calls
-        if page.next is None:
-            return
-        place = page.next
+def behind(window: Window, filters: Filters, place: Place | None) -> Where:
+    """The condition for the entries behind a place, or all; with the place's parameters."""
+    at, call_id = place or Place(window.until, LAST_ID)
+    condition = where(window._replace(until=min(window.until, at + MOMENT)), filters)
+    return condition._replace(params={**condition.params, "at": at, "id": call_id})

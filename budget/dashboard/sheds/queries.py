@@ -22,7 +22,11 @@ LOOKED_AT = 50_000
 MOMENT = timedelta(microseconds=1)
 
 # The planner can't know that calls lie in the order of time: the index begins with the pool.
-IN_ORDER = "SET LOCAL random_page_cost = 1.1"
+# And who looks at the past takes no more than one of the database's workers from the ledger.
+IN_ORDER = """
+SELECT set_config('random_page_cost', '1.1', true),
+    set_config('max_parallel_workers_per_gather', '0', true)
+"""
 
 WITHIN = """
 pool_id = %(pool)s AND reason <> '' AND offered_at >= %(since)s AND offered_at < %(until)s
@@ -71,6 +75,37 @@ SELECT id, pool_id, workload_class, untagged, key_prefix, input_tokens, output_t
 FROM budget_call WHERE {where} AND (offered_at, id) < (%(at)s, %(id)s)
 ORDER BY offered_at DESC, id DESC LIMIT %(most)s
 """
+
+# Text that a spreadsheet would run gets an apostrophe in front. The database writes the lines:
+# to do it here would take the interpreter from the ledger for seconds.
+EXPORT = """
+COPY (
+    SELECT id, to_char(offered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        {workload_class}, CASE state WHEN 'shed' THEN 'shed' ELSE 'would be shed' END, reason,
+        "limit", {source}, {key_prefix}, input_tokens, output_tokens, retry_after_ms, retried_as,
+        job_id, tags
+    FROM budget_call WHERE {where} AND (offered_at, id) < (%(at)s, %(id)s)
+    ORDER BY offered_at DESC, id DESC LIMIT %(most)s
+) TO STDOUT (FORMAT csv)
+"""
+HARMLESS = r"CASE WHEN {0} ~ E'^[-=+@\t\r]' THEN '''' || {0} ELSE {0} END"
+EXPORTED = (
+    "id",
+    "offered_at",
+    "workload_class",
+    "decision",
+    "reason",
+    "limit",
+    "source",
+    "api_key",
+    "input_tokens",
+    "output_tokens",
+    "retry_after_ms",
+    "offered_again_as",
+    "job_id",
+    "tags",
+)
+"""What the columns of an export are called."""
 
 # Decisions on one call that were followed by another, among the newest sheds before a moment.
 EARLIER = f"""
@@ -153,3 +188,10 @@ def groups_sql(grouping: Grouping, condition: str) -> str:
         order="name DESC" if by_time else "2 DESC, name",
         order_of_groups="name DESC" if by_time else "g.calls DESC, name",
     )
+
+
+def export_sql(condition: str) -> str:
+    """The statement that writes sheds as CSV; its parameters are those of the condition, and
+    `at`, `id`, `most`."""
+    texts = ("workload_class", "source", "key_prefix")
+    return EXPORT.format(where=condition, **{name: HARMLESS.format(name) for name in texts})

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, render
 from budget.dashboard.access import SEE_CALLS, needs
 from budget.dashboard.apology import apologising
 from budget.dashboard.sheds.context import context_of
-from budget.dashboard.sheds.entries import all_of, place_of
+from budget.dashboard.sheds.entries import place_of
 from budget.dashboard.sheds.export import file_name, lines
 from budget.dashboard.sheds.queries import in_order_of_time, window_of
 from budget.dashboard.sheds.question import question_of
@@ -33,7 +33,7 @@ def sheds_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
         window = window_of(cursor, pool.pk, question.span)
     name = file_name(pool.slug, question)
     return StreamingHttpResponse(
-        lines(all_of(window, question.filters)),
+        lines(window, question.filters),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -1,0 +1,121 @@
+"""Sheds as a file."""
+
+import csv
+import io
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from budget.dashboard.sheds.export import AT_ONCE
+from budget.models import Pool
+from tests.dashboard.shedding import LONG, SCRIPT, store, store_many
+from tests.dashboard.test_sheds import BAD_FILTERS, HOUR, START, at
+
+pytestmark = pytest.mark.usefixtures("committed")
+
+
+def address(query: Any = (), pool: str = "claims") -> str:
+    """The export of that hour."""
+    pairs = [*HOUR.items(), *(query.items() if isinstance(query, dict) else query)]
+    return f"{reverse('budget:sheds_csv', args=[pool])}?{urlencode(pairs)}"
+
+
+def exported(client: Client, query: Any = ()) -> list[dict[str, str]]:
+    """The lines, by heading."""
+    answer: Any = client.get(address(query))
+    assert answer.status_code == 200
+    return list(csv.DictReader(io.StringIO(answer.getvalue().decode(), newline="")))
+
+
+def test_personas_get_what_they_should(
+    anonymous: Client, stranger: Client, viewer: Client, claims: Pool
+) -> None:
+    assert anonymous.get(address()).status_code == 302
+    assert stranger.get(address()).status_code == 403
+    assert viewer.get(address()).status_code == 200
+    assert viewer.get(address(pool="nowhere")).status_code == 404
+
+
+def test_a_line_says_everything_about_a_shed(viewer: Client, claims: Pool) -> None:
+    again, job = uuid4(), uuid4()
+    call = store(
+        claims,
+        at(1.5),
+        source="claims/nightly.py:3",
+        key_prefix="key00001",
+        tags={"team": "nörth"},
+        retried_as=again,
+        job_id=job,
+    )
+    assert exported(viewer) == [
+        {
+            "id": str(call.pk),
+            "offered_at": "2026-01-31T12:01:30.000000Z",
+            "workload_class": "nightly",
+            "decision": "shed",
+            "reason": "headroom",
+            "limit": "total_tokens/token_bucket",
+            "source": "claims/nightly.py:3",
+            "api_key": "key00001",
+            "input_tokens": "900",
+            "output_tokens": "100",
+            "retry_after_ms": "2400",
+            "offered_again_as": str(again),
+            "job_id": str(job),
+            "tags": '{"team": "nörth"}',
+        }
+    ]
+
+
+def test_the_file_is_named_after_the_pool_and_the_time(viewer: Client, claims: Pool) -> None:
+    answer = viewer.get(address())
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"] == (
+        'attachment; filename="sheds-claims-20260131T1200Z-20260131T1300Z.csv"'
+    )
+
+
+def test_the_filters_of_the_page_hold_for_the_file(viewer: Client, claims: Pool) -> None:
+    store(claims, at(1), source="a.py")
+    store(claims, at(2), source="b.py", state="settled")
+    store(claims, at(61), source="a.py")
+    assert [line["source"] for line in exported(viewer)] == ["b.py", "a.py"]
+    assert [line["source"] for line in exported(viewer, {"source": "a.py"})] == ["a.py"]
+    assert [line["decision"] for line in exported(viewer, {"source": "b.py"})] == ["would be shed"]
+    assert exported(viewer, {"reason": "ceiling"}) == []
+
+
+def test_bad_filters_are_told_apart(viewer: Client, claims: Pool) -> None:
+    for query, fault in BAD_FILTERS:
+        answer = viewer.get(address(query))
+        assert answer.status_code == 400, query
+        assert fault in answer.content.decode()
+
+
+def test_no_text_is_a_formula(viewer: Client, claims: Pool) -> None:
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", SCRIPT, LONG, 'a "b", c\nd', "'x"]
+    for n, text in enumerate(texts):
+        store(claims, at(30 - n), source=text)
+    found = [line["source"] for line in exported(viewer)]
+    assert found[:6] == [f"'{text}" for text in texts[:6]]
+    assert found[6:] == texts[6:]
+
+
+def test_a_long_file_comes_in_bounded_memory(viewer: Client, claims: Pool) -> None:
+    count = 10 * AT_ONCE + 7
+    store_many(claims, START + timedelta(hours=1), timedelta(hours=1), count)
+    answer: Any = viewer.get(address())
+    seen, largest = [], 0
+    for part in answer.streaming_content:
+        lines = part.decode().splitlines()
+        seen += [line[:64] for line in lines]
+        largest = max(largest, len(lines))
+    assert largest == AT_ONCE
+    assert len(seen) == len(set(seen)) == count + 1
+    times = [line.split(",")[1] for line in seen[1:]]
+    assert times == sorted(times, reverse=True)
