@@ -109,7 +109,8 @@ class _Way:
         others = sum(other.share for other in self._terms.classes if other is not member)
         if needed > min(1 - others, member.ceiling) + TOLERANCE or limit in member.except_limits:
             return None
-        return f"{left}: a share of at least {percent(needed)} instead of {percent(had)}, unspent"
+        share = f"a share of at least {percent(needed)} instead of {percent(had)}"
+        return f"{left}: {share}, neither spent nor lent"
 
     def _less_protected(self, limit: str, amount: float) -> str:
         numbers = self._numbers.of(limit)

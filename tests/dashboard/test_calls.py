@@ -116,15 +116,17 @@ def test_a_smaller_call_would_have_been_admitted(viewer: Client) -> None:
 
 def test_a_share_would_have_been_enough(viewer: Client) -> None:
     pool = gauge_pool(*CLASSES)
-    offer("nightly", 250, "still")
+    offer("rescore", 450, "still")
     refused = shed("nightly", 299, "still")
     assert (
         "with 299 of an own floor left on total_tokens/gauge: a share of at least 29.9 % "
-        "instead of 0 %, unspent"
+        "instead of 0 %, neither spent nor lent"
     ) in remedies(viewer, refused.pk)
-    reserve(pool, "nightly", share_percent="29.9")
     services.cancel(Call.objects.get(state=Call.State.OPEN).pk)
-    offer("adjuster", 700, "still")
+    reserve(pool, "nightly", share_percent="29.9", lendable_percent=0)
+    assert not offer("rescore", 450, "still").admitted
+    offer("rescore", 201, "still")
+    offer("adjuster", 500, "still")
     assert offer("nightly", 299, "still").admitted
 
 
