@@ -15,7 +15,7 @@ from tests.claims_demo.programs import ROOT, environment
 pytestmark = pytest.mark.processes
 
 PROGRAMS = {
-    "demo": ["-m", "claims_demo.demo", "--seconds", "5", "--port", "0"],
+    "demo": ["-m", "claims_demo.demo", "--seconds", "10", "--port", "0"],
     "serve": ["-m", "claims_demo.serve", "--port", "0"],
     "migrate": ["manage.py", "migrate"],
     "load_policy": ["manage.py", "load_policy", "claims_demo/policy.yaml"],
