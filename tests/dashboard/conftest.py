@@ -1,15 +1,18 @@
 """Who opens the dashboard: personas that differ in rights."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from pytest_django.live_server_helper import LiveServer
 
 from budget.models import Pool
 from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
 from tests.committed import _deleting, committed
 from tests.dashboard.usage import storm
+from tests.dashboard.watching import Watcher, watching
 from tests.policies import claims_pool
 
 __all__ = ["_deleting", "committed"]
@@ -78,3 +81,16 @@ def claims() -> Pool:
 def history(claims: Pool) -> datetime:
     """An hour of the claims pool with a storm in it; when the hour began. See `storm`."""
     return storm(claims, datetime.now(UTC).replace(second=0, microsecond=0))
+
+
+@pytest.fixture
+def session(committed: None) -> str:
+    """The login of an editor's browser."""
+    return client_of(somebody("ada", EDITORS)).cookies["sessionid"].value
+
+
+@pytest.fixture
+def watcher(history: datetime, live_server: LiveServer, session: str) -> Iterator[Watcher]:
+    """An editor's browser, and an hour with a storm in it on the claims pool."""
+    with watching(live_server.url, session) as found:
+        yield found
