@@ -20,18 +20,23 @@ LOCAL_KEY = "local"
 READY_SECONDS = 30.0
 REAL = ""
 """The base URL of a real account: the SDK knows it."""
+AT_ITS_COST = (
+    f"Calls go to the account of {KEY}, at its cost. "
+    "Unset it to have them answered on this machine."
+)
 
 
 @contextlib.contextmanager
 def provider() -> Iterator[str]:
     """The base URL for the pool, whose provider answers while the block runs.
 
-    With `ANTHROPIC_API_KEY` set it is empty: calls go to that account, at its cost, or to
-    where `ANTHROPIC_BASE_URL` says. Else a provider is started here, which logs to a file in
+    With `ANTHROPIC_API_KEY` set it is empty, and that is printed: calls go to that account,
+    at its cost, by way of `ANTHROPIC_BASE_URL` if that is set, too. Else a provider is started here, which logs to a file in
     the data directory, and processes started within the block inherit a key for it.
     Raises ProcessFailed when it doesn't come up.
     """
     if os.environ.get(KEY):
+        print(AT_ITS_COST, flush=True)
         yield REAL
         return
     os.environ[KEY] = LOCAL_KEY

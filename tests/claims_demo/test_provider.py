@@ -19,8 +19,9 @@ from claims_demo.models import Claim
 from claims_demo.processes import ProcessFailed
 from claims_demo.provider import point_pool, provider
 from claims_demo.tasks import rescore
-from tests.claims_demo.world import make_claim, put_policy_into_force
+from tests.claims_demo.world import MESSAGES, make_claim, put_policy_into_force
 from tests.jobs.bulk import work
+from tests.jobs.provider import Provider
 from tests.jobs.test_llm import attempt
 
 
@@ -32,8 +33,8 @@ def data_dir(keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pat
     return tmp_path
 
 
-def test_an_account_in_the_environment_is_used_and_nothing_is_started(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_account_in_the_environment_is_used_and_said_and_nothing_is_started(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-real")
     before = psutil.Process().children()
@@ -41,6 +42,17 @@ def test_an_account_in_the_environment_is_used_and_nothing_is_started(
         assert base_url == ""
         assert psutil.Process().children() == before
     assert os.environ["ANTHROPIC_API_KEY"] == "sk-real"
+    assert "at its cost" in capsys.readouterr().out
+
+
+def test_an_account_may_be_reached_by_another_address(
+    claim: Claim, platform: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", platform.url)
+    with provider() as base_url:
+        point_pool("claims", base_url)
+        assert answer(claim, "Are you there?").text
+    assert platform.calls == [MESSAGES]
 
 
 @pytest.mark.processes
