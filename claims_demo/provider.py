@@ -31,9 +31,9 @@ def provider() -> Iterator[str]:
     """The base URL for the pool, whose provider answers while the block runs.
 
     With `ANTHROPIC_API_KEY` set it is empty, and that is printed: calls go to that account,
-    at its cost, by way of `ANTHROPIC_BASE_URL` if that is set, too. Else a provider is started here, which logs to a file in
-    the data directory, and processes started within the block inherit a key for it.
-    Raises ProcessFailed when it doesn't come up.
+    at its cost, by way of `ANTHROPIC_BASE_URL` if that is set, too. Else a provider is started
+    here, which logs to a file in the data directory, and processes started within the block
+    inherit a key for it. Raises ProcessFailed when it doesn't come up.
     """
     if os.environ.get(KEY):
         print(AT_ITS_COST, flush=True)
