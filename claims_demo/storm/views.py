@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from claims_demo.claims import POOL
 from claims_demo.models.storm import StormControl
 from claims_demo.storm.live import SHOWN, live, standing
 from claims_demo.storm.service import BUDGET_SECONDS, OTHERS
@@ -27,6 +28,7 @@ def storm(request: HttpRequest) -> HttpResponse:
     now = standing(timezone.now())
     context = {
         "now": now,
+        "pool": POOL,
         "strengths": STRENGTHS,
         "budget_seconds": BUDGET_SECONDS,
         "others": OTHERS,

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
+from budget.policy.groups import VIEWERS
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.live import MOST_POINTS
 from claims_demo.storm.tally import Tally
@@ -53,6 +54,15 @@ def adjuster(db: None) -> Client:
     client = Client()
     client.force_login(User.objects.create_user(MARKUP))
     return client
+
+
+def test_whoever_may_is_led_to_who_was_shed(adjuster: Client) -> None:
+    assert "/dashboard/" not in adjuster.get("/storm/").content.decode()
+    User.objects.get().groups.add(Group.objects.get(name=VIEWERS))
+    page = adjuster.get("/storm/").content.decode()
+    for address in ("/dashboard/claims/sheds/", "/dashboard/claims/"):
+        assert f'href="{address}"' in page
+        assert adjuster.get(address).status_code == 200
 
 
 @pytest.mark.django_db
