@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
@@ -179,6 +180,11 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
         browser.close()
 
 
+def found_by_axe(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {[node['html'] for node in each['nodes']]}" for each in found]
+
+
 @pytest.mark.browser
 def test_new_points_arrive_without_a_reload(page: Page, complaints: list[str]) -> None:
     page.click("text=The last minute as a table")
@@ -241,6 +247,9 @@ def test_a_phone_has_it_all_in_its_width(page: Page, scheme: Any, complaints: li
     expect(page.locator("#storm-latency canvas")).to_be_visible()
     expect(page.locator("#storm-latency .uplot")).to_have_css("width", re.compile("^3[0-4]"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.click("text=The last minute as a table")
+    expect(page.locator("#storm-table tr").first).to_be_visible()
+    assert found_by_axe(page) == []
     assert complaints == []
 
 
