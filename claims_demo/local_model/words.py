@@ -51,7 +51,7 @@ def reply(prompt: str) -> str:
 
 def _answer(claim: ReadClaim, question: str) -> str:
     if re.search(r"missing|paper|need|settle", question):
-        return _missing(claim)
+        return f"{_missing(claim)} {_newest(claim)}"
     if re.search(r"cover|amount|pay|cost|much", question):
         return _money(claim)
     if re.search(r"unusual|doubt|fit|odd|suspicious", question):
@@ -77,8 +77,8 @@ def _missing(claim: ReadClaim) -> str:
     wanted = PAPERS.get(claim.field("Kind"), {})
     missing = [paper for paper, word in wanted.items() if not re.search(word, claim.text)]
     if missing:
-        return f"Still missing: {' and '.join(missing)}. {_newest(claim)}"
-    return f"Nothing is missing: {', '.join(wanted)} are in the file. {_newest(claim)}"
+        return f"Still missing: {' and '.join(missing)}."
+    return f"Nothing is missing: {' and '.join(wanted)} are in the file."
 
 
 def _money(claim: ReadClaim) -> str:
