@@ -231,6 +231,14 @@ def test_entries_say_what_was_decided(viewer: Client, claims: Pool) -> None:
     assert '<time datetime="2026-01-31T12:09:00+00:00"' in text
 
 
+def test_a_call_with_many_tags_takes_no_more_room_than_others(viewer: Client, claims: Pool) -> None:
+    store(claims, at(1), tags={f"tag {n:02}": LONG for n in range(20)})
+    text = viewer.get(address()).content.decode()
+    assert "tag 03: x" in text
+    assert "tag 04" not in text
+    assert "and 16 more" in text
+
+
 def test_what_a_pool_that_observes_would_shed_is_shown_as_such(
     viewer: Client, claims: Pool
 ) -> None:

@@ -26,6 +26,8 @@ from budget.pages.call import in_time
 from budget.rule.decision import REASONS
 
 SEE_JOBS = "budget.view_job"
+MOST_TAGS = 4
+"""Tags of an entry in the list; its own page has all."""
 
 
 class Choice(NamedTuple):
@@ -54,6 +56,16 @@ class Entry(NamedTuple):
     def tokens(self) -> int:
         """The estimate."""
         return self.call.input_tokens + self.call.output_tokens
+
+    @property
+    def tags(self) -> list[tuple[str, str]]:
+        """The first few, by name."""
+        return sorted(self.call.tags.items())[:MOST_TAGS]
+
+    @property
+    def more_tags(self) -> int:
+        """How many more there are."""
+        return max(0, len(self.call.tags) - MOST_TAGS)
 
     @property
     def retry_after(self) -> str:
