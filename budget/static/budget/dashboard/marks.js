@@ -3,6 +3,7 @@
 import { written } from "./moments.js";
 
 const APART = 22;
+const MOST = 3;
 
 /** Put a label at each change; those that would overlap share one. */
 export function labelMarks(plot, timeline) {
@@ -41,5 +42,7 @@ function label({ left, members }) {
 }
 
 function told({ at, who, why, lines }) {
-  return `${written(new Date(at * 1000))} ${who}${why && `, “${why}”`}: ${lines.join("; ")}`;
+  const more = lines.length > MOST ? ` and ${lines.length - MOST} more` : "";
+  const what = lines.slice(0, MOST).join("; ") + more;
+  return `${written(new Date(at * 1000))} ${who}${why && `, “${why}”`}: ${what}`;
 }

@@ -7,12 +7,13 @@ export function followSpan() {
   for (const field of fields) localise(field);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const query = new URLSearchParams();
-    for (const { name, value } of fields) {
-      if (value) query.set(name, new Date(value).toISOString().replace(".000", ""));
-    }
-    location.assign(`?${query}`);
+    const given = fields.filter(({ value }) => value);
+    location.assign(`?${given.map(({ name, value }) => `${name}=${inUtc(value)}`).join("&")}`);
   });
+}
+
+function inUtc(wall) {
+  return new Date(wall).toISOString().replace(".000", "");
 }
 
 function localise(field) {
