@@ -57,8 +57,11 @@ def shed_body(admission: Admission) -> Shed:
 def refusal_response(admission: Admission) -> HttpResponse:
     """A refusal as it is sent."""
     body = shed_body(admission)
-    response = json_response(body, body.status, retry_headers(admission), PROBLEM_JSON)
-    # A refusal is an answer, not a fault: Django would log a warning for each one.
+    return unlogged(json_response(body, body.status, retry_headers(admission), PROBLEM_JSON))
+
+
+def unlogged(response: HttpResponse) -> HttpResponse:
+    """A refusal is an answer, not a fault: Django would log a warning for each one."""
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 

@@ -3,8 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from budget.api.answers import retry_headers, shed_body
-from budget.api.problem import PROBLEM_JSON, json_response
+from budget.api.answers import refusal_response, retry_headers, shed_body, unlogged
+from budget.api.problem import PROBLEM_JSON
 from budget.ledger.errors import Shed
 
 PAGE = "budget/shed.html"
@@ -16,12 +16,12 @@ def shed_response(request: HttpRequest, shed: Shed) -> HttpResponse:
     The page is `budget/shed.html`, with the admission and the whole seconds to wait, if
     any, as `admission` and `seconds`; a project may override it.
     """
-    body, headers = shed_body(shed.admission), retry_headers(shed.admission)
     wanted = request.get_preferred_type(["application/json", PROBLEM_JSON, "text/html"])
     if wanted != "text/html":
-        return json_response(body, body.status, headers, PROBLEM_JSON)
+        return refusal_response(shed.admission)
+    headers = retry_headers(shed.admission)
     context = {"admission": shed.admission, "seconds": headers.get("Retry-After")}
-    response = render(request, PAGE, context, status=body.status)
+    response = render(request, PAGE, context, status=shed_body(shed.admission).status)
     for name, value in headers.items():
         response.headers[name] = value
-    return response
+    return unlogged(response)

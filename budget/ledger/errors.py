@@ -47,7 +47,7 @@ class CallOfJob(BudgetError):
 
 
 class KeyReused(BudgetError):
-    """The idempotency key came before with another request."""
+    """The idempotency key came before: with another request, or for a block of its own."""
 
 
 class Implausible(BudgetError):

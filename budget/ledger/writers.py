@@ -10,6 +10,9 @@ from budget.ledger.protocol import Answer, Operation
 from budget.ledger.submission import Submission
 from budget.ledger.writer import Writer
 
+SHORTEST_WAIT = 1.0
+"""Seconds a caller waits at least: a ledger under way answers any deadline by a decision."""
+
 _writers: dict[int, Writer] = {}
 _guard = threading.Lock()
 _of_parents: list[Writer] = []
@@ -21,9 +24,15 @@ def submit(pool_id: int, operation: Operation) -> Submission:
     return _writer(pool_id).submit(operation)
 
 
-def patience() -> float:
-    """Until when a caller that comes now waits, by the clock of `time.monotonic`."""
-    return time.monotonic() + conf.ledger_wait_seconds()
+def patience(deadline_ms: int | None = None) -> float:
+    """Until when a caller that comes now waits, by the clock of `time.monotonic`.
+
+    One with a deadline of its own not for longer than that, but for a second at least.
+    """
+    wait = conf.ledger_wait_seconds()
+    if deadline_ms is not None:
+        wait = min(wait, max(SHORTEST_WAIT, deadline_ms / 1000))
+    return time.monotonic() + wait
 
 
 def answer_of(submission: Submission, until: float) -> Answer:

@@ -8,7 +8,14 @@ from uuid import UUID
 
 from budget.ledger import pools
 from budget.ledger.calls import explanation
-from budget.ledger.errors import BudgetError, Forbidden, Implausible, Shed, UnknownCall
+from budget.ledger.errors import (
+    BudgetError,
+    Forbidden,
+    Implausible,
+    KeyReused,
+    Shed,
+    UnknownCall,
+)
 from budget.ledger.ids import new_id
 from budget.ledger.operations import (
     IN_PROCESS,
@@ -82,11 +89,14 @@ def admission(
     deadline_ms: int | None = None,
     source: str = "",
     tags: dict[str, str] | None = None,
+    idempotency_key: str | None = None,
 ) -> Iterator[OpenCall]:
     """Admit a call for the length of a `with` block, and settle it at the end.
 
-    Raises Shed when it is refused. An exception inside the block settles the call as
-    failed, at the estimate unless `settle` recorded something.
+    Raises Shed when it is refused; one that comes back with the same key keeps its place.
+    Raises KeyReused when it was admitted under that key before: its block is another. An
+    exception inside the block settles the call as failed, at the estimate unless `settle`
+    recorded something.
     """
     decided = admit(
         AdmissionRequest(
@@ -97,10 +107,13 @@ def admission(
             deadline_ms=deadline_ms,
             source=source,
             tags=tags or {},
+            idempotency_key=idempotency_key,
         )
     )
     if not decided.admitted:
         raise Shed(decided)
+    if decided.replayed:
+        raise KeyReused(f"The call {decided.id} was admitted under this idempotency key before.")
     call = OpenCall(decided, input_tokens, output_tokens)
     try:
         yield call
@@ -116,8 +129,8 @@ def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
     Raises Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
     A refusal is no error but an Admission that is not `admitted`.
     """
-    until = patience()
-    return _decision(submitted(_operation(request, caller)), until)
+    operation = _operation(request, caller)
+    return _decision(submitted(operation), patience(request.deadline_ms))
 
 
 def admit_many(

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, resolve_url
 from django.views.decorators.http import require_POST
 
-from budget.api.answers import retry_headers
+from budget.api.answers import retry_headers, unlogged
 from budget.api.refusals import shed_response
 from budget.services import BudgetError, LedgerUnavailable, Shed
 from claims_demo.claims import assistant
@@ -24,6 +24,7 @@ from claims_demo.models import Claim
 from claims_demo.models.claim import LONGEST_QUESTION
 
 JSON, HTML = "application/json", "text/html"
+LONGEST_KEY = 64
 WORD_IT = f"Ask something in 1 to {LONGEST_QUESTION} characters."
 TOO_SLOW = "The assistant took longer than two seconds. Your question is still here: try again."
 TOO_LARGE = "This claim is more than the assistant can read. Your question is still here."
@@ -75,7 +76,7 @@ def ask(request: HttpRequest, number: str) -> HttpResponse:
         return _failed(request, claim, sent, wrong)
     question = form.cleaned_data["question"]
     try:
-        answer = assistant.answer(claim, question)
+        answer = assistant.answer(claim, question, _place(request))
     except Shed as shed:
         return _shed(request, claim, sent, shed)
     except (TooSlow, ProviderTrouble, BudgetError) as error:
@@ -119,13 +120,19 @@ def _answered(request: HttpRequest, claim: Claim, answer: Answer) -> HttpRespons
 def _shed(request: HttpRequest, claim: Claim, sent: dict[str, Any], shed: Shed) -> HttpResponse:
     """The API's answer for a script; for a person, the page as it was and when to come back."""
     if _wants_json(request):
-        return _unlogged(shed_response(request, shed))
+        return shed_response(request, shed)
     if shed.reason == "never_fits":
         return _failed(request, claim, sent, Failure(HTTPStatus.UNPROCESSABLE_ENTITY, TOO_LARGE))
     headers = retry_headers(shed.admission)
     when = f"in {headers['Retry-After']} s" if headers else "in a while"
     detail = f"Try again shortly: others come first. Your question is still here; send it {when}."
     return _failed(request, claim, sent, Failure(HTTPStatus.TOO_MANY_REQUESTS, detail, headers))
+
+
+def _place(request: HttpRequest) -> str | None:
+    """What keeps the place of a question that is asked again; another for each of us."""
+    key = request.headers.get("Idempotency-Key", "")
+    return f"{request.user.pk} {key[:LONGEST_KEY]}" if key else None
 
 
 def _wants_json(request: HttpRequest) -> bool:
@@ -156,10 +163,4 @@ def _failed(
         response = claim_page(request, claim, typed, failure.detail, failure.status)
     for name, value in failure.headers.items():
         response.headers[name] = value
-    return _unlogged(response)
-
-
-def _unlogged(response: HttpResponse) -> HttpResponse:
-    """A refusal is an answer, not a fault: Django would log each one once more."""
-    response._has_been_logged = True  # type: ignore[attr-defined]
-    return response
+    return unlogged(response)

@@ -46,11 +46,12 @@ class Answer:
     output_tokens: int
 
 
-def answer(claim: Claim, question: str) -> Answer:
+def answer(claim: Claim, question: str, place: str | None = None) -> Answer:
     """The assistant's answer to an adjuster's question about a claim.
 
-    A call that may have been served stays charged at its estimate. Raises Shed, TooSlow,
-    ProviderTrouble, and what else `services.admission` raises.
+    A call that may have been served stays charged at its estimate. `place` is the idempotency
+    key by which a question that was shed keeps its turn. Raises Shed, TooSlow, ProviderTrouble,
+    and what else `services.admission` raises.
     """
     began = monotonic()
     request = requests.question(claim, question)
@@ -59,9 +60,9 @@ def answer(claim: Claim, question: str) -> Answer:
         "adjuster",
         input_tokens=request.input_tokens,
         output_tokens=request.max_tokens,
-        deadline_ms=int(SECONDS * 1000),
         source=SOURCE,
         tags={"claim": claim.number, "priority": claim.get_priority_display().lower()},
+        idempotency_key=place,
     ) as call:
         until = began + SECONDS - LAST_STEPS_SECONDS
         text, used = _read(_ask(call, request, until))

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from random import Random
 from time import monotonic
 from typing import Self
+from uuid import uuid4
 
 import httpx2
 from django.urls import reverse
@@ -111,11 +112,15 @@ class Adjusters:
         """Whether a question was answered; raises HTTPStatusError at anything but a refusal."""
         address = reverse("ask", args=[self._random.choice(self._numbers)])
         body = {"question": self._random.choice(QUESTIONS)}
+        place = str(uuid4())
         while True:
-            response = await self._client.post(address, json=body, headers=self._csrf)
+            headers = {**self._csrf, "Idempotency-Key": place}
+            response = await self._client.post(address, json=body, headers=headers)
             if response.is_success:
                 return True
             wait = retry_after(response)
+            if "retry-after" not in response.headers:
+                place = str(uuid4())
             if response.json().get("reason") == "paused":
                 return False
             if monotonic() + wait > began + PATIENCE_SECONDS:

@@ -40,7 +40,7 @@ def test_the_call_says_who_asks_about_what(claim: Claim, platform: Provider) -> 
     assert call.workload_class == "adjuster"
     assert call.source == "claims_demo.claims.assistant.answer"
     assert call.tags == {"claim": claim.number, "priority": "urgent"}
-    assert (call.deadline - call.offered_at).total_seconds() == 2
+    assert (call.deadline - call.offered_at).total_seconds() == 5, "the class's"
 
 
 def test_the_model_is_shown_the_claim_and_the_question(claim: Claim) -> None:
@@ -57,7 +57,7 @@ def test_a_refusal_costs_nothing_and_never_reaches_the_provider(
     use_up()
     with pytest.raises(Shed) as caught:
         ask(claim)
-    assert 0 < (caught.value.retry_after_ms or 0) < 2000
+    assert 0 < (caught.value.retry_after_ms or 0) < 5000
     assert platform.calls == []
 
 

@@ -1,14 +1,16 @@
 """`services.admission`: a call admitted for the length of a block."""
 
 import logging
+import time
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from budget import services
-from budget.models import Call, WorkloadClass
-from budget.services import Implausible, Shed
-from tests.ledger.pools import available, make_pool, request
+from budget.models import Call, PoolLock, WorkloadClass
+from budget.services import Implausible, KeyReused, LedgerUnavailable, Shed
+from tests.ledger.pools import TOKENS_A_MINUTE, available, make_pool, request
 
 pytestmark = pytest.mark.usefixtures("classes")
 
@@ -69,6 +71,50 @@ def test_a_refusal_raises_with_reason_and_retry_time() -> None:
         assert refusal.value.reason == "pool_exhausted"
         assert refusal.value.retry_after_ms
         assert "Try again in" in str(refusal.value)
+
+
+def test_a_call_that_comes_back_with_its_key_keeps_its_place() -> None:
+    make_pool(TOKENS_A_MINUTE)
+    services.admit(request("adjuster", 60_000))
+    told = []
+    for _ in range(2):
+        with (
+            pytest.raises(Shed) as refused,
+            services.admission("claims", "adjuster", 20_000, 0, idempotency_key="4711"),
+        ):
+            pass
+        told.append(refused.value.admission)
+    with pytest.raises(Shed) as later, services.admission("claims", "adjuster", 20_000, 0):
+        pass
+    first, again = told
+    assert first.id == again.id
+    assert (again.retry_after_ms or 0) <= (first.retry_after_ms or 0)
+    assert (later.value.admission.retry_after_ms or 0) > 3000, "after the one that waits"
+
+
+def test_a_key_admits_one_block() -> None:
+    make_pool(WINDOW)
+    with services.admission("claims", "adjuster", 10, 0, idempotency_key="4711"):
+        pass
+    with (
+        pytest.raises(KeyReused, match="before"),
+        services.admission("claims", "adjuster", 10, 0, idempotency_key="4711"),
+    ):
+        pytest.fail("The block of another admission ran.")
+    assert Call.objects.get().outcome == "succeeded"
+
+
+def test_a_caller_in_a_hurry_waits_no_longer_than_its_deadline(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.CRITICAL, logger="budget.ledger")
+    pool = make_pool(WINDOW)
+    began = time.monotonic()
+    with transaction.atomic():
+        PoolLock.objects.select_for_update().get(pool_id=pool.pk)
+        with pytest.raises(LedgerUnavailable):
+            services.admit(request(deadline_ms=1200))
+    assert 1.1 < time.monotonic() - began < 2.5
 
 
 def test_numbers_that_cannot_be_are_refused_when_recorded() -> None:

@@ -14,7 +14,7 @@ const send = part("send");
 const stop = part("stop");
 const box = form.elements.question;
 
-let asking = null; // what is being asked: its text, and until when it is asked again
+let asking = null; // what is being asked: its text, its place, and until when it is asked again
 let timer = 0;
 
 form.addEventListener("submit", (event) => {
@@ -38,12 +38,16 @@ stop.addEventListener("click", () => {
 });
 
 function begin(text) {
-  asking = { text, until: Date.now() + PATIENCE };
+  asking = { text, place: newPlace(), until: Date.now() + PATIENCE };
   box.readOnly = true;
   send.setAttribute("aria-disabled", "true");
   document.getElementById("notice")?.remove();
   box.removeAttribute("aria-invalid");
   ask();
+}
+
+function newPlace() {
+  return crypto.getRandomValues(new Uint32Array(3)).join("-");
 }
 
 function end(words, state) {
@@ -80,6 +84,7 @@ async function ask() {
       headers: {
         Accept: "application/json",
         "Content-Type": "application/json",
+        "Idempotency-Key": mine.place,
         "X-CSRFToken": csrfToken(),
       },
       body: JSON.stringify({ question: mine.text }),
@@ -128,6 +133,8 @@ function refused(response, body) {
     if (body.reason === "paused") {
       end("The assistant is paused. Your question is still here.", "failed");
     } else {
+      // Nobody keeps the place of a question for which there is no room in time.
+      if (!response.headers.has("Retry-After")) asking.place = newPlace();
       comeBack(waitOf(response));
     }
   } else if (response.status === 403) {
