@@ -12,7 +12,7 @@ from budget.dashboard.addresses import class_address, pool_address, sheds_addres
 from budget.dashboard.board import Board
 from budget.dashboard.figure import Figure
 from budget.dashboard.marks import SEE_HISTORY, marks
-from budget.dashboard.rows import GROUPS, Reason, Row
+from budget.dashboard.rows import COLUMNS, GROUPS, Reason, Row
 from budget.dashboard.sentence import as_html
 from budget.dashboard.span import RANGES
 from budget.models import Pool
@@ -54,6 +54,7 @@ def context_of(
         "figures": [ToldFigure(f, as_html(f.finding, board.form)) for f in board.figures],
         "rows": [_linked(pool, row, span.query) for row in board.rows],
         "groups": GROUPS,
+        "columns": COLUMNS,
         "marks": changes[::-1],
         "data": paint.whole(board, changes, linked),
         "live": f"{live}?{urlencode({'range': span.name, **only})}" if span.live else "",

@@ -11,6 +11,7 @@ from budget.dashboard.reasons import in_words
 from budget.jobs import words
 
 NONE = "–"
+NO_QUEUE = "no queue"
 
 
 class Column(NamedTuple):
@@ -121,7 +122,9 @@ def short(amount: int) -> str:
 def states_of(now: Mapping[str, Any], queued: bool) -> list[str]:
     """Paused or draining, and how full its queue is if it has one."""
     switched = [state for state in ("paused", "draining") if now[state]]
-    return switched + ([now["state"]] if queued or not switched else [])
+    if queued or now["depth"]:
+        return [*switched, now["state"]]
+    return switched or [NO_QUEUE]
 
 
 def _queue(member: Member, now: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -43,7 +43,7 @@ def test_states_and_queues_are_shown(viewer: Client, claims: Pool) -> None:
     now = pools_of(viewer)["claims"]
     assert now.states == ["paused", "enforce"]
     assert [(queue.slug, queue.states) for queue in now.queues] == [
-        ("adjuster", ["red"]),
+        ("adjuster", ["no queue"]),
         ("rescore", ["draining", "red"]),
         ("nightly", ["red"]),
     ]

@@ -9,6 +9,7 @@ import { short } from "./words.js";
 
 const FONT = "12px system-ui, sans-serif";
 const DAY = 86400;
+const NARROW = 12;
 const SPANS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, DAY, 7 * DAY];
 
 export class Chart {
@@ -104,12 +105,14 @@ export class Chart {
     const { kind } = this.figure;
     if (kind === "lines") return this.drawn({ stroke, dash }, null);
     const base = (n) => baseOf(this.heights, s, n);
-    return this.drawn({ stroke, dash, fill, width: 1.5 }, base, kind === "bars");
+    const narrow = this.holder.clientWidth / this.timeline.count < NARROW;
+    const edge = narrow ? { width: 1 } : { width: 1.5, dash };
+    return this.drawn({ stroke, fill, ...edge }, base, kind === "bars");
   }
 
   guide({ place }) {
     if (place === null) return this.drawn({ stroke: colour("ink") }, null);
-    return this.drawn({ stroke: look(place).colour, dash: [6, 4] }, null);
+    return this.drawn({ stroke: look(place).colour, dash: [6, 4], width: 1.5 }, null);
   }
 
   drawn(style, base, apart) {
