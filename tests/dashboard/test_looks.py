@@ -5,13 +5,15 @@ from datetime import datetime
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
+from budget.models import Pool, WorkloadClass
 from tests.dashboard.addresses import class_page, pool_page
-from tests.dashboard.usage import month, ten_classes
+from tests.dashboard.usage import month, record, ten_classes
 from tests.dashboard.watching import OVERFLOW, Watcher, aside, watching, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
 
 HEAVIEST = 250 * 1000
+LONGEST_NAME = "x" * 50
 EMPTY = pool_page(query="from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z")
 PAGES = ["/dashboard/", pool_page(), class_page("nightly"), class_page("~untagged"), EMPTY]
 
@@ -42,8 +44,10 @@ def test_a_phone_shows_all_without_scrolling_sideways(
     history: datetime, live_server: LiveServer, session: str
 ) -> None:
     phone = {"width": 390, "height": 844}
+    WorkloadClass.objects.create(slug=LONGEST_NAME, tier="bulk", deadline_seconds=60)
+    record(Pool.objects.get(), history, LONGEST_NAME, offered=1, shed={"r" * 200: 1})
     with watching(live_server.url, session, viewport=phone) as watcher:
-        for address in PAGES:
+        for address in [*PAGES, class_page(LONGEST_NAME)]:
             page = watcher.open(address)
             page.evaluate("document.querySelectorAll('details').forEach(one => (one.open = true))")
             assert page.evaluate(OVERFLOW) == 0, address

@@ -49,9 +49,15 @@ def test_a_call_moves_figures_table_words_and_limits_without_a_reload(watcher: W
     expect(cell(page, 0, "Offered")).to_have_text(f"{offered + 1:,}")
     expect(page.locator("[data-level-text]").last).to_have_text("39 of 40 available")
     assert words(watcher.figure("use").locator("[data-finding]")) != before
-    page.locator("[data-figure=use] .plot").press("Home")
-    page.locator("[data-figure=use] .plot").press("End")
-    assert "adjuster 12,000" in words(watcher.figure("use").locator(".readout"))
+    plot, readout = (
+        watcher.figure("use").locator(".plot"),
+        watcher.figure("use").locator(".readout"),
+    )
+    told = []
+    for key in ("Home", "End", "ArrowLeft"):  # the last, if a minute has just begun
+        plot.press(key)
+        told.append(words(readout))
+    assert "adjuster 12,000" in " ".join(told)
     assert page.evaluate("window.untouched")
     assert words(status(page)).startswith("Live, as of ")
     assert watcher.complaints == []
