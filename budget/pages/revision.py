@@ -42,7 +42,7 @@ def revision_of(call: Call) -> Revision:
 
 def terms_in_words(member: ClassTerms) -> list[tuple[str, str]]:
     """What a class's terms were, by name."""
-    yields = "–" if member.yields_above is None else percent(member.yields_above)
+    yields = "never" if member.yields_above is None else percent(member.yields_above)
     return [
         ("Tier", member.tier.replace("_", "-")),
         ("Deadline", span(member.deadline / SECOND)),

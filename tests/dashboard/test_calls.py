@@ -243,10 +243,18 @@ def test_a_pool_that_observes_admitted_it(viewer: Client) -> None:
     assert "Why this call would be shed" in text
     assert "It was admitted, because the pool only observed." in text
     assert "with 100 fewer total tokens: 300 instead of 400" in text
+    assert "Under way; its lease lasts until" in text
     services.settle(refused.pk, "succeeded", 311, 22, 33)
     later = text_of(viewer, refused.pk)
     assert "Succeeded" in later
     assert "Used: 311 in, 22 out, 33 in from the cache." in later
+
+
+def test_a_call_of_which_nobody_heard_again_says_so(viewer: Client, claims: Pool) -> None:
+    now = datetime.now(UTC)
+    lapsed = {"state": Call.State.LEASE_EXPIRED, "lease_expires": now, "lapsed_at": now}
+    call = store(claims, now - timedelta(minutes=2), **lapsed)
+    assert "Nobody said what it used. Its lease expired" in text_of(viewer, call.pk)
 
 
 def test_an_admitted_call_is_explained_too(viewer: Client, claims: Pool) -> None:
