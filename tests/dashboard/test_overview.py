@@ -61,7 +61,8 @@ def test_the_limit_of_which_least_is_left_is_shown(viewer: Client) -> None:
             services.IN_PROCESS,
         )
     level = pools_of(viewer)["small"].level
-    assert (level.name, level.used_percent) == ("requests/token_bucket", 20)
+    assert level.name == "requests/token_bucket"
+    assert 0 < level.used_percent <= 20, "less with every moment"
 
 
 def test_it_leads_to_the_sheds_of_those_who_may_see_them(viewer: Client, history: datetime) -> None:
