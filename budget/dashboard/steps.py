@@ -25,8 +25,8 @@ class Steps:
         self.times = history.times
         self.step = history.step
         self.at = history.at
-        self.known = [allowed is not None for allowed in history.allowance]
-        self._allowed = history.allowance
+        self.known = [minutes is not None for minutes in history.minutes]
+        self._minutes = history.minutes
         self._floors = history.floors
 
     @property
@@ -58,26 +58,17 @@ class Steps:
 
     @cached_property
     def minutes(self) -> list[float]:
-        """How many minutes of each step are known; at least one, so that it can be divided by."""
-        whole = self.step / MINUTE
-        if whole == 1:
-            return [1.0] * len(self.times)
-        return [min(whole, max(1.0, self._known_minutes(n))) for n in range(len(self.times))]
+        """How many minutes of each step are recorded, or past of the minute that goes on.
 
-    def _known_minutes(self, n: int) -> float:
-        allowed, mean = self._allowed[n], self._mean_allowance(self.times[n])
-        if allowed and mean:
-            return allowed / mean
-        return (self.at - self.times[n]) / MINUTE
+        At least one, so that it can be divided by.
+        """
+        return [
+            max(1.0, (minutes or 0) - self._ahead(n)) for n, minutes in enumerate(self._minutes)
+        ]
 
-    def _mean_allowance(self, start: datetime) -> float:
-        """What the leading limit allowed in a minute of a step, on average."""
-        end = start + self.step
-        changes = [since.at for since in self._floors if start < since.at < end]
-        return sum(
-            self._in_force(first).allowance * ((last - first) / self.step)
-            for first, last in pairwise([start, *changes, end])
-        )
+    def _ahead(self, n: int) -> float:
+        """Which part of the last minute of a step is still to come."""
+        return 1 - self.at.second / 60 if n == self.open else 0.0
 
     def _in_force(self, moment: datetime) -> FloorsSince:
         return next((s for s in reversed(self._floors) if s.at <= moment), self._floors[0])

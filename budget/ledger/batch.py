@@ -8,7 +8,7 @@ from budget.ledger.clock import MINUTE, minute_of
 from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Admission
 from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall, at_end_of
-from budget.ledger.tally import OpenMinute, allowance
+from budget.ledger.tally import OpenMinute, allowance, leading_name
 from budget.providers import Tokens, counted
 from budget.rule.dequeue import Queue
 from budget.rule.terms import ClassTerms, PoolTerms
@@ -131,7 +131,11 @@ class Batch:
         end = minute.start + MINUTE
         waiting = {slug: at_end_of(queue, end) for slug, queue in self.queues.items()}
         self.changes.closed = ClosedMinute(
-            minute.start, allowance(self.terms), minute.classes, waiting
+            minute.start,
+            leading_name(self.terms),
+            allowance(self.terms),
+            minute.classes,
+            waiting,
         )
         self.balances.minute = OpenMinute(start)
 

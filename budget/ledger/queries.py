@@ -142,22 +142,27 @@ FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.
 # A closed minute is inserted once; its hour and the totals grow by what was inserted.
 CLOSE_MINUTE = f"""
 WITH closed AS (
-    INSERT INTO budget_usageminute (pool_id, minute, allowance, workload_class, {usage.COLUMNS})
-    SELECT %(pool)s, {as_moment("%(minute)s")}, %(allowance)s, workload_class, {usage.COLUMNS}
+    INSERT INTO budget_usageminute (
+        pool_id, minute, leading_limit, allowance, workload_class, {usage.COLUMNS}
+    )
+    SELECT %(pool)s, {as_moment("%(minute)s")}, %(leading)s, %(allowance)s, workload_class,
+        {usage.COLUMNS}
     FROM jsonb_to_recordset(%(tallies)s::jsonb) AS r (workload_class text, {usage.TYPES})
     ON CONFLICT DO NOTHING
     RETURNING *
 ), hours AS (
     INSERT INTO budget_usagehour AS u (
-        pool_id, hour, minute, allowance, workload_class, {usage.COLUMNS}
+        pool_id, hour, minute, leading_limit, allowance, workload_class, {usage.COLUMNS}
     )
-    SELECT pool_id, date_trunc('hour', minute, 'UTC'), minute, allowance, workload_class,
-        {usage.COLUMNS}
+    SELECT pool_id, date_trunc('hour', minute, 'UTC'), minute, leading_limit, allowance,
+        workload_class, {usage.COLUMNS}
     FROM closed
     ON CONFLICT (pool_id, hour, workload_class) DO UPDATE SET {usage.ADDED_UP}
 )
-INSERT INTO budget_usagetotal AS u (pool_id, minute, allowance, workload_class, {usage.COLUMNS})
-SELECT pool_id, minute, allowance, workload_class, {usage.COLUMNS} FROM closed
+INSERT INTO budget_usagetotal AS u (
+    pool_id, minute, leading_limit, allowance, workload_class, {usage.COLUMNS}
+)
+SELECT pool_id, minute, leading_limit, allowance, workload_class, {usage.COLUMNS} FROM closed
 ON CONFLICT (pool_id, workload_class) DO UPDATE SET {usage.ADDED_UP}
 """
 

@@ -150,6 +150,8 @@ class ClosedMinute(NamedTuple):
     """The tallies of a minute that is over, by class, and what waited at its end."""
 
     start: int
+    leading: str
+    """Name of the limit that usage is measured on; empty without any."""
     allowance: int
     classes: dict[str, ClassTally]
     waiting: dict[str, Waiting]

@@ -1,5 +1,6 @@
 """A writer's hold on the database: its connection, and what it remembers between batches."""
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
@@ -24,7 +25,7 @@ from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, renew_many, settle
 from budget.ledger.submission import Submission
 from budget.ledger.terms import Policy, load_policy, load_revision
-from budget.rule.terms import PoolTerms
+from budget.rule.terms import SECOND, PoolTerms
 
 REPLAN_EVERY = 256
 """Batches after which plans are made anew."""
@@ -39,6 +40,11 @@ class Session:
         self._known: store.Known | None = None
         self._policy: Policy | None = None
         self._batches = 0
+        self._ahead = 0.0
+
+    def clock(self) -> float:
+        """The database's time, as of the last batch: seconds since the epoch."""
+        return time.time() + self._ahead
 
     def decide(self, submissions: Sequence[Submission]) -> list[Answer | BudgetError]:
         """Decide submissions in order and commit; one answer each. None only close the minute.
@@ -139,6 +145,7 @@ class Session:
         terms_before = None if self._policy is None else self._policy.terms
         policy = self._current_policy(connection, pipeline, reading)
         terms = policy.terms
+        self._ahead = reading.clock / SECOND - time.time()
         seq, now = 1, reading.clock
         if reading.state is None:
             balances = fresh_balances(terms, now)

@@ -204,6 +204,7 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
             {
                 "pool": pool_id,
                 "minute": closed.start,
+                "leading": closed.leading,
                 "allowance": closed.allowance,
                 "tallies": tallies,
             },

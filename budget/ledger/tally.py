@@ -122,6 +122,11 @@ class OpenMinute(msgspec.Struct):
             self.of(owner).lent_tokens += amount
 
 
+def leading_name(terms: PoolTerms) -> str:
+    """Name of the limit that usage is measured on; empty without any."""
+    return "" if terms.leading is None else terms.limits[terms.leading].name
+
+
 def allowance(terms: PoolTerms) -> int:
     """What the leading limit allows the whole pool in a minute; 0 if it is a gauge or missing."""
     if terms.leading is None or terms.limits[terms.leading].algorithm == "gauge":

@@ -2,7 +2,7 @@
 
 from budget.ledger.clock import micros
 from budget.ledger.tally import ClassTally
-from budget.ledger.usage_columns import COUNTS
+from budget.ledger.usage_columns import COUNTS, MEASURED
 from budget.ledger.view import View
 from budget.models import UsageTotal
 
@@ -19,7 +19,7 @@ def totals(pool_id: int, view: View) -> dict[str, ClassTally]:
         total = ClassTally(
             shed=dict(row.shed),
             would_shed=dict(row.would_shed),
-            **{name: getattr(row, name) for name in COUNTS},
+            **{name: getattr(row, name) for name in (*COUNTS, *MEASURED)},
         )
         if micros(row.minute) < opened.start:
             total.add(opened.classes.get(row.workload_class) or ClassTally())

@@ -11,17 +11,15 @@ COUNTS = (
     "refunded_tokens",
     "overrun_tokens",
     "corrected_tokens",
-    "charged",
-    "floor_tokens",
-    "borrowed_tokens",
-    "lent_tokens",
 )
+MEASURED = ("charged", "floor_tokens", "borrowed_tokens", "lent_tokens")
+"""In units of the leading limit, and so only to be added up with those of the same."""
 REASONS = ("shed", "would_shed")
 PEAKS = ("queue_depth", "oldest_wait_seconds")
 
-COLUMNS = ", ".join((*COUNTS, *REASONS, *PEAKS))
+COLUMNS = ", ".join((*COUNTS, *MEASURED, *REASONS, *PEAKS))
 TYPES = ", ".join(
-    [f"{name} bigint" for name in COUNTS]
+    [f"{name} bigint" for name in (*COUNTS, *MEASURED)]
     + [f"{name} jsonb" for name in REASONS]
     + ["queue_depth bigint", "oldest_wait_seconds float"]
 )
@@ -39,9 +37,17 @@ def _reasons_added_up(name: str) -> str:
     )"""
 
 
+def _comparable(name: str) -> str:
+    """An amount of the leading limit, without what stands of another one."""
+    stands = f"CASE WHEN u.leading_limit = excluded.leading_limit THEN u.{name} ELSE 0 END"
+    return f"excluded.{name} + {stands}"
+
+
 # `u` is the row that stands, `excluded` the one that comes.
 ADDED_UP = ", ".join(
-    [f"{name} = u.{name} + excluded.{name}" for name in (*COUNTS, "allowance")]
+    [f"{name} = u.{name} + excluded.{name}" for name in (*COUNTS, "minutes")]
+    + [f"{name} = {_comparable(name)}" for name in (*MEASURED, "allowance")]
+    + ["leading_limit = excluded.leading_limit"]
     + [f"{name} = {_reasons_added_up(name)}" for name in REASONS]
     + [f"{name} = greatest(u.{name}, excluded.{name})" for name in (*PEAKS, "minute")]
 )

@@ -102,7 +102,7 @@ class Writer:
             self._await_return()
         try:
             while len(batch) < self._batch_size:
-                submission = self._queue.get(not batch, _seconds_of_minute())
+                submission = self._queue.get(not batch, _seconds_of_minute(self._session.clock()))
                 if submission is None:
                     return batch, False
                 batch.append(submission)
@@ -158,9 +158,12 @@ class Writer:
         """
         try:
             self._session.decide([])
-        except psycopg.Error as error:
+        except (psycopg.Error, BudgetError) as error:
             logger.debug("A minute of pool %s was not closed: %s", self.pool_id, error)
             self._session.recover()
+        except Exception:
+            self._session.recover()
+            raise
 
     def _refuse(self, batch: list[Submission], error: LedgerUnavailable) -> None:
         """Turn away a whole batch: whatever is wrong is no operation's fault."""
@@ -187,9 +190,9 @@ class Writer:
             self._unheard.extend(Submission(undoing) for undoing in _undone(answer))
 
 
-def _seconds_of_minute() -> float:
+def _seconds_of_minute(clock: float) -> float:
     """How long it is until the minute is over, and a little more, other for each process."""
-    return 60 - time.time() % 60 + random.uniform(0.5, 3.0)
+    return 60 - clock % 60 + random.uniform(0.5, 3.0)
 
 
 def _log(culprit: Operation, error: Exception) -> None:

@@ -27,10 +27,15 @@ class Usage(models.Model):
     overrun_tokens = models.BigIntegerField(default=0)
     corrected_tokens = models.BigIntegerField(db_default=0)
     """Taken back from `used_tokens`: leases that had lapsed and turned out to have used less."""
+    minutes = models.IntegerField(db_default=1)
+    """How many recorded minutes it stands for."""
+    leading_limit = models.TextField(db_default="")
+    """Name of the pool's leading limit, in whose unit the amounts below are. If it changed
+    within the time they are what came since."""
     charged = models.BigIntegerField(default=0)
-    """Units taken from the pool's leading limit; a refund counts against its own minute."""
+    """Units taken from the leading limit; a refund counts against its own minute."""
     floor_tokens = models.BigIntegerField(default=0)
-    """Charged out of the class's own floor, on the pool's leading limit."""
+    """Charged out of the class's own floor."""
     borrowed_tokens = models.BigIntegerField(default=0)
     """Charged out of looser classes' lendable floors."""
     lent_tokens = models.BigIntegerField(default=0)

@@ -20,7 +20,8 @@ from budget.ledger.errors import (
     UnknownJob,
     UnknownPool,
 )
-from budget.ledger.history import ClassHistory, FloorsSince, UsageHistory
+from budget.ledger.floors_since import FloorsSince
+from budget.ledger.history import ClassHistory, UsageHistory
 from budget.ledger.job_operations import Enqueued, Finished, QueueView, Taken, TakenJob
 from budget.ledger.operations import (
     IN_PROCESS,

@@ -3,12 +3,14 @@
 import random
 import time
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from budget import services
-from budget.ledger.history import HOUR
+from budget.ledger.history_rows import HOUR
 from budget.models import Call, Pool, Reservation, UsageHour, UsageMinute, UsageTotal
 from budget.services import UsageHistory
 from tests.ledger.pools import admit, make_pool, settle
@@ -97,6 +99,90 @@ def test_a_pool_nobody_called_has_no_history() -> None:
     assert lately().allowance[:-1] == [None] * 4
 
 
+def test_a_minute_that_has_just_begun_is_known_before_anybody_calls() -> None:
+    make_pool()
+    admit("adjuster", 1000)
+    while datetime.now(UTC).second:
+        time.sleep(0.2)
+    found = lately(2)
+    assert found.minutes == [1, 1]
+    assert sorted(found.classes["adjuster"].columns["offered"]) == [0, 1]
+
+
+def test_amounts_of_another_leading_limit_are_left_out() -> None:
+    pool = make_pool()
+    named = {"leading_limit": "total_tokens/token_bucket"}
+    recorded(pool, START, offered=5, charged=500, leading_limit="requests/token_bucket")
+    recorded(pool, START + MINUTE, offered=7, charged=7000, **named)
+    found = history(START, 2)
+    adjuster = found.classes["adjuster"]
+    assert adjuster.columns["offered"] == [5, 7]
+    assert adjuster.columns["charged"] == [None, 7000]
+    assert found.allowance == [None, 600_000]
+    assert found.minutes == [1, 1], "there is a record all the same"
+
+
+def test_a_class_that_takes_the_place_of_another_adds_no_allowance() -> None:
+    pool = make_pool()
+    for n in range(4):
+        recorded(pool, START + n * MINUTE, "adjuster" if n < 2 else "nightly", offered=1)
+    found = history(START, 5, 5 * MINUTE)
+    assert (found.minutes, found.allowance) == ([4], [2_400_000])
+
+
+def test_history_counts_no_minute_twice_that_closes_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds_are_minutes(monkeypatch)
+    make_pool(TINY)
+    offered, until = 0, time.monotonic() + 3
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    while time.monotonic() < until:
+        admit("adjuster", 700_000)
+        offered += 1
+        found = history(now - MINUTE, 10, 5 * MINUTE)
+        adjuster = found.classes["adjuster"]
+        assert adjuster.total("offered") == offered
+        assert adjuster.shed_total() == {"never_fits": offered}
+
+
+@pytest.mark.parametrize("minutes", [1, 5, 10, 60, 360])
+def test_the_sums_are_the_same_at_every_step(minutes: int) -> None:
+    pool, chance = make_pool(), random.Random(7)
+    for n in range(0, 720, 7):
+        for slug in ("adjuster", "nightly"):
+            recorded(
+                pool, START + n * MINUTE, slug, offered=chance.randrange(9),
+                shed={"headroom": chance.randrange(5)}, used_tokens=chance.randrange(99),
+                leading_limit="total_tokens/token_bucket",
+            )  # fmt: skip
+    fill_sums()
+    found = history(START, 720, minutes * MINUTE)
+    rows = UsageMinute.objects.filter(workload_class="nightly")
+    nightly = found.classes["nightly"]
+    assert nightly.total("offered") == sum(row.offered for row in rows)
+    assert nightly.total("used_tokens") == sum(row.used_tokens for row in rows)
+    assert nightly.shed_total() == {"headroom": sum(row.shed["headroom"] for row in rows)}
+    assert sum(n or 0 for n in found.minutes) == len(rows)
+    assert sum(n or 0 for n in found.allowance) == 600_000 * len(rows)
+
+
+def test_a_migrated_past_adds_up_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds_are_minutes(monkeypatch)
+    pool = make_pool(TINY, shares={"adjuster": 40})
+    for n in range(3):
+        for slug in ("adjuster", "nightly", None):
+            admit(slug, 1000 + n)
+        time.sleep(1)
+    admit("adjuster")
+    minutes = list(UsageMinute.objects.filter(pool_id=pool.pk))
+    UsageHour.objects.all().delete()
+    for _ in range(2):
+        fill_sums()
+        for sums in (UsageHour, UsageTotal):
+            assert added_up(sums.objects.filter(pool_id=pool.pk)) == added_up(minutes)
+
+
 def test_closed_minutes_add_up_by_hour_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds_are_minutes(monkeypatch)
     pool = make_pool(TINY, shares={"adjuster": 40})
@@ -179,14 +265,29 @@ def test_hours_are_read_from_their_sums() -> None:
     assert found.classes["nightly"].shed == {"headroom": [6, None]}
 
 
+def fill_sums() -> None:
+    """As `migrate` does for the minutes of before there were sums."""
+    migration = import_module("budget.migrations.0005_usage_so_far")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.add_up("budget_usagehour", by_hour=True))
+        cursor.execute(migration.add_up("budget_usagetotal", by_hour=False))
+
+
 def added_up(rows: Any) -> dict[str, Any]:
     """Sums by class, whatever the rows stand for."""
     found: dict[str, Any] = {}
     for row in rows:
-        sums = found.setdefault(row.workload_class, {"reasons": {}, "numbers": [0] * 5})
+        sums = found.setdefault(row.workload_class, {"reasons": {}, "numbers": [0] * 6})
         for reason, count in row.shed.items():
             sums["reasons"][reason] = sums["reasons"].get(reason, 0) + count
-        numbers = (row.offered, row.admitted, row.used_tokens, row.charged, row.allowance)
+        numbers = (
+            row.offered,
+            row.admitted,
+            row.used_tokens,
+            row.charged,
+            row.allowance,
+            row.minutes,
+        )
         sums["numbers"] = [a + b for a, b in zip(sums["numbers"], numbers, strict=True)]
     return found
 

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from budget import services
 from budget.ledger.balances import decode_balances
 from budget.ledger.rerun import rerun
-from budget.models import Call, PoolState, UsageMinute, WorkloadClass
+from budget.models import Call, PoolLock, PoolState, UsageMinute, WorkloadClass
 from tests.ledger.pools import admit, make_pool, settle
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -103,7 +104,7 @@ def test_a_class_that_makes_no_call_has_its_row_all_the_same(
 
 def test_minutes_close_although_nobody_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes_pass_in_seconds(monkeypatch)
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda: 0.2)
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
     pool = make_pool(WINDOW)
     admit("adjuster", 100)
     time.sleep(3.2)
@@ -114,9 +115,27 @@ def test_minutes_close_although_nobody_calls(monkeypatch: pytest.MonkeyPatch) ->
     assert not closed.filter(kept=True).exists(), "no decision needs them to be re-run"
 
 
+def test_an_idle_writer_holds_no_lock_when_a_newer_version_keeps_the_balances(
+    monkeypatch: pytest.MonkeyPatch, quiet: None
+) -> None:
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    pool = make_pool(WINDOW)
+    admit("adjuster", 100)
+    newest = PoolState.objects.filter(pool_id=pool.pk).latest("seq")
+    document = bytes(newest.state).replace(b'"format":1', b'"format":99')
+    PoolState.objects.create(
+        pool_id=pool.pk, seq=newest.seq + 1, at=datetime.now(UTC), state=document
+    )
+    time.sleep(0.7)
+    for _ in range(5):
+        with transaction.atomic():
+            PoolLock.objects.select_for_update(nowait=True).get(pool_id=pool.pk)
+        time.sleep(0.05)
+
+
 def test_a_decision_after_idle_minutes_is_re_run_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes_pass_in_seconds(monkeypatch)
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda: 0.2)
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
     pool = make_pool(shares={"adjuster": 40})
     admit("nightly", 30_000)
     time.sleep(2.3)

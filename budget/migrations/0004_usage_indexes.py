@@ -1,4 +1,4 @@
-"""Sheds by time; the index is built without keeping anybody from writing calls."""
+"""Sheds and usage by time; the indexes are built without keeping anybody from writing."""
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("budget", "0003_usage_history")]
+    dependencies = [("budget", "0003_usage_sums")]
 
     operations = [
         AddIndexConcurrently(
@@ -18,5 +18,9 @@ class Migration(migrations.Migration):
                 include=("workload_class", "reason", "source", "key_prefix"),
                 name="budget_sheds",
             ),
+        ),
+        AddIndexConcurrently(
+            model_name="usageminute",
+            index=models.Index(fields=["pool_id", "minute"], name="budget_usage_of_pool"),
         ),
     ]

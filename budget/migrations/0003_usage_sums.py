@@ -2,62 +2,6 @@
 
 from django.db import migrations, models
 
-COUNTS = [
-    "offered",
-    "admitted",
-    "expired",
-    "lease_expired",
-    "offered_tokens",
-    "estimated_tokens",
-    "used_tokens",
-    "refunded_tokens",
-    "overrun_tokens",
-    "corrected_tokens",
-    "charged",
-    "floor_tokens",
-    "borrowed_tokens",
-    "lent_tokens",
-    "allowance",
-]
-
-# By hour, or without one in all.
-ADD_UP = """
-WITH minutes AS (SELECT *, {hour} AS hour FROM budget_usageminute),
-reasons AS (
-    SELECT pool_id, workload_class, hour, kind, jsonb_object_agg(key, count) AS counts FROM (
-        SELECT pool_id, workload_class, hour, kind, key, sum(value::bigint) AS count
-        FROM minutes
-        CROSS JOIN LATERAL (VALUES ('shed', shed), ('would_shed', would_shed)) AS d (kind, counts)
-        CROSS JOIN LATERAL jsonb_each_text(d.counts)
-        GROUP BY 1, 2, 3, 4, 5
-    ) AS counted GROUP BY 1, 2, 3, 4
-)
-INSERT INTO {table} (pool_id, workload_class, {column} minute, {counts}, shed, would_shed)
-SELECT m.pool_id, m.workload_class, {value} m.minute, {sums},
-    coalesce(s.counts, '{{}}'), coalesce(w.counts, '{{}}')
-FROM (
-    SELECT pool_id, workload_class, hour, max(minute) AS minute, {added}
-    FROM minutes GROUP BY 1, 2, 3
-) AS m
-LEFT JOIN reasons s ON (s.pool_id, s.workload_class, s.hour, s.kind)
-    = (m.pool_id, m.workload_class, m.hour, 'shed')
-LEFT JOIN reasons w ON (w.pool_id, w.workload_class, w.hour, w.kind)
-    = (m.pool_id, m.workload_class, m.hour, 'would_shed')
-"""
-
-
-def add_up(table: str, by_hour: bool) -> str:
-    """SQL that fills a table of sums from the minutes there are."""
-    return ADD_UP.format(
-        table=table,
-        hour="date_trunc('hour', minute, 'UTC')" if by_hour else "timestamptz 'epoch'",
-        column="hour," if by_hour else "",
-        value="m.hour," if by_hour else "",
-        counts=", ".join(COUNTS),
-        sums=", ".join(f"m.{name}" for name in COUNTS),
-        added=", ".join(f"sum({name})::bigint AS {name}" for name in COUNTS),
-    )
-
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -88,6 +32,8 @@ class Migration(migrations.Migration):
                 ("refunded_tokens", models.BigIntegerField(default=0)),
                 ("overrun_tokens", models.BigIntegerField(default=0)),
                 ("corrected_tokens", models.BigIntegerField(db_default=0)),
+                ("minutes", models.IntegerField(db_default=1)),
+                ("leading_limit", models.TextField(db_default="")),
                 ("charged", models.BigIntegerField(default=0)),
                 ("floor_tokens", models.BigIntegerField(default=0)),
                 ("borrowed_tokens", models.BigIntegerField(default=0)),
@@ -122,6 +68,8 @@ class Migration(migrations.Migration):
                 ("refunded_tokens", models.BigIntegerField(default=0)),
                 ("overrun_tokens", models.BigIntegerField(default=0)),
                 ("corrected_tokens", models.BigIntegerField(db_default=0)),
+                ("minutes", models.IntegerField(db_default=1)),
+                ("leading_limit", models.TextField(db_default="")),
                 ("charged", models.BigIntegerField(default=0)),
                 ("floor_tokens", models.BigIntegerField(default=0)),
                 ("borrowed_tokens", models.BigIntegerField(default=0)),
@@ -164,6 +112,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="usageminute",
+            name="leading_limit",
+            field=models.TextField(db_default=""),
+        ),
+        migrations.AddField(
+            model_name="usageminute",
+            name="minutes",
+            field=models.IntegerField(db_default=1),
+        ),
+        migrations.AddField(
+            model_name="usageminute",
             name="oldest_wait_seconds",
             field=models.FloatField(null=True),
         ),
@@ -171,10 +129,6 @@ class Migration(migrations.Migration):
             model_name="usageminute",
             name="queue_depth",
             field=models.BigIntegerField(null=True),
-        ),
-        migrations.AddIndex(
-            model_name="usageminute",
-            index=models.Index(fields=["pool_id", "minute"], name="budget_usage_of_pool"),
         ),
         migrations.AddConstraint(
             model_name="usagehour",
@@ -188,6 +142,4 @@ class Migration(migrations.Migration):
                 fields=("pool_id", "workload_class"), name="budget_one_usage_total"
             ),
         ),
-        migrations.RunSQL(add_up("budget_usagehour", by_hour=True), migrations.RunSQL.noop),
-        migrations.RunSQL(add_up("budget_usagetotal", by_hour=False), migrations.RunSQL.noop),
     ]
