@@ -12,7 +12,7 @@ from typing import Any, cast
 from django.db import connections
 from django_q.conf import Conf
 
-from budget import conf
+from budget import conf, services
 from budget.jobs.batch_tender import BatchTender
 from budget.jobs.crew import crew
 from budget.jobs.orphans import end_with_parent
@@ -23,6 +23,7 @@ from budget.rule.terms import Tier
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
+KEEP_SECONDS = 60.0
 
 
 def start_sweeper(sender: Any, **_: Any) -> None:
@@ -38,12 +39,16 @@ def start_sweeper(sender: Any, **_: Any) -> None:
 
 
 class Sweeper:
-    """Every second, more or less: issue a ticket if jobs are due, and see who was cancelled."""
+    """Every second, more or less: issue a ticket if jobs are due, and see who was cancelled.
+
+    And it lets the minutes of all pools be recorded, called or not.
+    """
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
         self._tiers = tiers
         self._batches = BatchTender()
         self._unreachable = False
+        self._keep_at = 0.0
 
     def run(self) -> None:
         """Sweep for as long as the worker lives, also through outages of the database."""
@@ -61,10 +66,16 @@ class Sweeper:
     def sweep(self) -> None:
         """Once."""
         crew().watch()
+        self._keep_minutes()
         if not is_stopping():
             issue_if_due(self._tiers)
             if "bulk" in self._tiers:
                 self._batches.tend()
+
+    def _keep_minutes(self) -> None:
+        if time.monotonic() >= self._keep_at:
+            services.keep_minutes()
+            self._keep_at = time.monotonic() + KEEP_SECONDS
 
     def _sweep_if_possible(self) -> None:
         try:

@@ -24,6 +24,11 @@ def submit(pool_id: int, operation: Operation) -> Submission:
     return _writer(pool_id).submit(operation)
 
 
+def keep(pool_id: int) -> None:
+    """Start the pool's writer, which closes its minutes also while nobody calls."""
+    _writer(pool_id)
+
+
 def patience(deadline_ms: int | None = None) -> float:
     """Until when a caller that comes now waits, by the clock of `time.monotonic`.
 

@@ -46,7 +46,7 @@ from budget.services.calls import (
 )
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
 from budget.services.queues import queues, wait_until_green
-from budget.services.running import collect, due, finish, renew_batch, take
+from budget.services.running import collect, due, finish, keep_minutes, renew_batch, take
 from budget.services.snapshot import PoolSnapshot, snapshot
 from budget.services.usage import usage, usage_history, usage_totals
 
@@ -95,6 +95,7 @@ __all__ = [
     "explain",
     "finish",
     "job",
+    "keep_minutes",
     "pool_view",
     "queues",
     "renew",

@@ -15,6 +15,8 @@ from budget.ledger.ids import new_id
 from budget.ledger.job_operations import Collect, Finish, Finished, Take, Taken, handed_back
 from budget.ledger.jobs import leased_with_batch, with_work
 from budget.ledger.operations import RenewedMany, RenewMany
+from budget.ledger.writers import keep
+from budget.models import Pool
 from budget.rule.terms import Tier
 from budget.services.asking import ask, submitted
 
@@ -22,6 +24,16 @@ logger = logging.getLogger(__name__)
 
 MOST_RENEWED = 1_000
 """Leases renewed per operation, so that none holds the lock for long."""
+
+
+def keep_minutes() -> None:
+    """Record from now on, in this process, that a minute passed in which nobody called a pool.
+
+    Else only the processes do that have had a call of the pool. Again and again does no harm,
+    and finds new pools.
+    """
+    for pool_id in Pool.objects.values_list("pk", flat=True):
+        keep(pool_id)
 
 
 def due(tiers: Iterable[Tier]) -> dict[int, float]:

@@ -115,6 +115,19 @@ def test_minutes_close_although_nobody_calls(monkeypatch: pytest.MonkeyPatch) ->
     assert not closed.filter(kept=True).exists(), "no decision needs them to be re-run"
 
 
+def test_a_pool_that_nobody_ever_called_has_minutes_once_they_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    pool = make_pool(WINDOW)
+    services.keep_minutes()
+    time.sleep(2.5)
+    rows = UsageMinute.objects.filter(pool_id=pool.pk, workload_class="nightly")
+    assert len(rows) >= 1
+    assert {row.offered for row in rows} == {0}
+
+
 def test_an_idle_writer_holds_no_lock_when_a_newer_version_keeps_the_balances(
     monkeypatch: pytest.MonkeyPatch, quiet: None
 ) -> None:
