@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("reason", ""), _negated=True),
                 fields=["pool_id", "offered_at"],
-                include=("workload_class", "reason", "source", "key_prefix"),
+                include=("workload_class", "reason", "state", "source", "key_prefix"),
                 name="budget_sheds",
             ),
         ),

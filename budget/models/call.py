@@ -92,7 +92,7 @@ class Call(models.Model):
             models.Index(fields=["pool_id", "seq", "position"], name="budget_call_order"),
             models.Index(
                 fields=["pool_id", "offered_at"],
-                include=["workload_class", "reason", "source", "key_prefix"],
+                include=["workload_class", "reason", "state", "source", "key_prefix"],
                 condition=~Q(reason=""),
                 name="budget_sheds",
             ),
