@@ -20,15 +20,17 @@ def history(
     step: timedelta = MINUTE,
     floors: Sequence[FloorsSince] = (FloorsSince(EARLY, 1, {}, ALLOWANCE),),
     at: datetime | None = None,
+    minutes: Sequence[int | None] | None = None,
     allowance: Sequence[int | None] | None = None,
 ) -> UsageHistory:
     """One step for each digit of `known`: 1 if it is on record. By default it is over."""
-    whole = ALLOWANCE * (step // MINUTE)
+    recorded = minutes or [step // MINUTE if digit == "1" else None for digit in known]
     return UsageHistory(
         start=START,
         step=step,
         unit="total_tokens",
-        allowance=list(allowance or [whole if digit == "1" else None for digit in known]),
+        minutes=list(recorded),
+        allowance=list(allowance or [n and ALLOWANCE * n for n in recorded]),
         classes=dict(classes or {}),
         floors=list(floors),
         at=at or START + len(known) * step,

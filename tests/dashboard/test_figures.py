@@ -9,7 +9,7 @@ from budget.dashboard.pool_figures import pool_figures
 from budget.dashboard.steps import Steps
 from budget.models import Pool
 from budget.services import ClassHistory, FloorsSince, UsageHistory
-from tests.dashboard.histories import ALLOWANCE, EARLY, MINUTE, START, did, history, member
+from tests.dashboard.histories import EARLY, MINUTE, START, did, history, member
 
 POOL = Pool(slug="claims")
 
@@ -39,13 +39,20 @@ def test_what_goes_on_has_what_it_has_so_far() -> None:
 
 
 def test_long_steps_tell_what_was_charged_in_a_minute() -> None:
-    recorded = [10 * ALLOWANCE, 4 * ALLOWANCE]
-    found = history("11", {"a": did(charged=[500, 200])}, 10 * MINUTE, allowance=recorded)
+    found = history("11", {"a": did(charged=[500, 200])}, 10 * MINUTE, minutes=[10, 4])
     assert of_pool(found)["use"].series[0].values == [50, 50]
 
 
 def test_refunds_that_outweigh_a_minute_draw_nothing_below_zero() -> None:
     assert of_pool(history("1", {"a": did(charged=[-40])}))["use"].series[0].values == [0]
+
+
+def test_what_another_limit_led_is_not_drawn_in_the_unit_of_today() -> None:
+    past = did(charged=[None, 5], offered=[7, 1])
+    figures = of_pool(history("11", {"a": past}, minutes=[1, 1], allowance=[None, 1000]))
+    assert figures["use"].series[0].values == [None, 5]
+    assert figures["use"].finding[0] == "0.5 % of the limit was used: a 0.5 %."
+    assert figures["shed"].series[0].values == [0, 0]
 
 
 def test_floors_and_limit_follow_the_policy() -> None:

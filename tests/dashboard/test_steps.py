@@ -28,31 +28,19 @@ def test_nothing_known_is_no_gap() -> None:
     assert (steps.first, steps.gaps) == (None, [])
 
 
-def test_a_long_step_knows_as_many_minutes_as_were_recorded() -> None:
-    steps = Steps(history("11", step=10 * MINUTE, allowance=[10 * ALLOWANCE, 4 * ALLOWANCE]))
-    assert steps.minutes == [10, 4]
+def test_a_long_step_has_as_many_minutes_as_were_recorded() -> None:
+    assert Steps(history("110", step=10 * MINUTE, minutes=[10, 4, None])).minutes == [10, 4, 1]
 
 
-def test_a_limit_that_rose_meanwhile_makes_no_minute_longer() -> None:
-    floors = [
-        FloorsSince(EARLY, 1, {}, ALLOWANCE),
-        FloorsSince(START + 5 * MINUTE, 2, {}, 3 * ALLOWANCE),
-    ]
-    recorded = 5 * ALLOWANCE + 5 * 3 * ALLOWANCE
-    steps = Steps(history("1", step=10 * MINUTE, floors=floors, allowance=[recorded]))
-    assert steps.minutes == [10]
-
-
-def test_without_an_allowance_the_minutes_that_passed_count() -> None:
-    floors = [FloorsSince(EARLY, 1, {}, 0)]
-    gauge = history("11", step=10 * MINUTE, floors=floors, allowance=[0, 0], at=START + 13 * MINUTE)
-    assert Steps(gauge).minutes == [10, 3]
+def test_of_the_minute_that_goes_on_what_is_past_counts() -> None:
+    long = history("11", step=10 * MINUTE, minutes=[10, 4], at=START + 13.25 * MINUTE)
+    assert Steps(long).minutes == [10, 3.25]
 
 
 def test_a_step_that_just_began_is_a_minute_at_least() -> None:
-    floors = [FloorsSince(EARLY, 1, {}, 0)]
-    begun = history("1", step=10 * MINUTE, floors=floors, allowance=[0], at=START + 0.1 * MINUTE)
+    begun = history("1", step=10 * MINUTE, minutes=[1], at=START + 0.1 * MINUTE)
     assert Steps(begun).minutes == [1]
+    assert Steps(history("11", at=START + 1.5 * MINUTE)).minutes == [1, 1]
 
 
 def test_the_policy_of_a_step_is_the_one_it_ended_under() -> None:

@@ -97,6 +97,7 @@ def _hour(pool: Pool, hour: datetime, slug: str, place: int, classes: int) -> Us
         workload_class=slug,
         hour=hour,
         minute=hour + 59 * MINUTE,
+        minutes=60,
         allowance=60 * ALLOWANCE,
         offered=calls + sum(shed.values()),
         admitted=calls,
