@@ -29,11 +29,14 @@ def keep(pool_id: int) -> None:
     _writer(pool_id)
 
 
-def patience(deadline_ms: int | None = None) -> float:
+def patience(deadline_ms: int | None = None, wait_seconds: float | None = None) -> float:
     """Until when a caller that comes now waits, by the clock of `time.monotonic`.
 
-    One with a deadline of its own not for longer than that, but for a second at least.
+    For as long as it says, or else as the setting says; then one with a deadline of its own
+    not for longer than that, but for a second at least.
     """
+    if wait_seconds is not None:
+        return time.monotonic() + wait_seconds
     wait = conf.ledger_wait_seconds()
     if deadline_ms is not None:
         wait = min(wait, max(SHORTEST_WAIT, deadline_ms / 1000))

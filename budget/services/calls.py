@@ -47,8 +47,15 @@ T = TypeVar("T")
 class OpenCall:
     """An admitted call while it is under way; tell it what the call used."""
 
-    def __init__(self, admission: Admission, input_tokens: int, output_tokens: int) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        input_tokens: int,
+        output_tokens: int,
+        until: float | None = None,
+    ) -> None:
         self.admission = admission
+        self._until = until
         self._settle = _settle(admission.id, "succeeded", input_tokens, output_tokens)
         self._recorded = False
 
@@ -75,7 +82,8 @@ class OpenCall:
             self._settle.outcome = "failed"
         self._settle.curbed = True
         try:
-            answer_of(submitted(self._settle), patience())
+            until = patience() if self._until is None else self._until
+            answer_of(submitted(self._settle), until)
         except BudgetError as error:
             logger.warning("Call %s was not settled yet: %s", self.admission.id, error)
 
@@ -90,31 +98,37 @@ def admission(
     source: str = "",
     tags: dict[str, str] | None = None,
     idempotency_key: str | None = None,
+    wait_seconds: float | None = None,
 ) -> Iterator[OpenCall]:
     """Admit a call for the length of a `with` block, and settle it at the end.
+
+    Where somebody waits for all of it, `wait_seconds` says for how long, block included: the
+    ledger isn't waited for any longer than that, neither for the admission nor for the
+    settlement, which then goes on by itself. Unless given, each may take as long as the
+    setting `BUDGET_LEDGER_WAIT_SECONDS` says.
 
     Raises Shed when it is refused; one that comes back with the same key keeps its place.
     Raises KeyReused when it was admitted under that key before: its block is another. An
     exception inside the block settles the call as failed, at the estimate unless `settle`
     recorded something.
     """
-    decided = admit(
-        AdmissionRequest(
-            pool=pool,
-            workload_class=workload_class,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            deadline_ms=deadline_ms,
-            source=source,
-            tags=tags or {},
-            idempotency_key=idempotency_key,
-        )
+    request = AdmissionRequest(
+        pool=pool,
+        workload_class=workload_class,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        deadline_ms=deadline_ms,
+        source=source,
+        tags=tags or {},
+        idempotency_key=idempotency_key,
     )
+    until = patience(deadline_ms, wait_seconds)
+    decided = _decision(submitted(_operation(request, IN_PROCESS)), until)
     if not decided.admitted:
         raise Shed(decided)
     if decided.replayed:
         raise KeyReused(f"The call {decided.id} was admitted under this idempotency key before.")
-    call = OpenCall(decided, input_tokens, output_tokens)
+    call = OpenCall(decided, input_tokens, output_tokens, None if wait_seconds is None else until)
     try:
         yield call
     except BaseException:

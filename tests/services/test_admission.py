@@ -2,13 +2,15 @@
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from budget import services
-from budget.models import Call, PoolLock, WorkloadClass
+from budget.models import Call, Pool, PoolLock, WorkloadClass
 from budget.services import Implausible, KeyReused, LedgerUnavailable, Shed
 from tests.ledger.pools import TOKENS_A_MINUTE, available, make_pool, request
 
@@ -16,6 +18,14 @@ pytestmark = pytest.mark.usefixtures("classes")
 
 SLOT = {"unit": "requests", "algorithm": "gauge", "amount": 1}
 WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 10_000}
+
+
+@contextmanager
+def locked(pool: Pool) -> Iterator[None]:
+    """The ledger can't do anything on a pool, as while another process holds on to it."""
+    with transaction.atomic():
+        PoolLock.objects.select_for_update().get(pool_id=pool.pk)
+        yield
 
 
 def test_what_was_recorded_is_settled_at_the_end() -> None:
@@ -104,17 +114,39 @@ def test_a_key_admits_one_block() -> None:
     assert Call.objects.get().outcome == "succeeded"
 
 
-def test_a_caller_in_a_hurry_waits_no_longer_than_its_deadline(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.CRITICAL, logger="budget.ledger")
+def test_a_caller_in_a_hurry_waits_no_longer_than_its_deadline() -> None:
     pool = make_pool(WINDOW)
     began = time.monotonic()
-    with transaction.atomic():
-        PoolLock.objects.select_for_update().get(pool_id=pool.pk)
-        with pytest.raises(LedgerUnavailable):
-            services.admit(request(deadline_ms=1200))
+    with locked(pool), pytest.raises(LedgerUnavailable):
+        services.admit(request(deadline_ms=1200))
     assert 1.1 < time.monotonic() - began < 2.5
+
+
+def test_a_caller_says_how_long_it_waits_for_the_ledger() -> None:
+    pool = make_pool(WINDOW)
+    began = time.monotonic()
+    with (
+        locked(pool),
+        pytest.raises(LedgerUnavailable),
+        services.admission("claims", "adjuster", 3000, 0, wait_seconds=0.3),
+    ):
+        pytest.fail("nobody admitted it")
+    assert 0.3 <= time.monotonic() - began < 1
+
+
+def test_the_settlement_is_not_waited_for_any_longer_than_that_and_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pool = make_pool(WINDOW)
+    began = time.monotonic()
+    with ExitStack() as held:
+        with services.admission("claims", "adjuster", 3000, 0, wait_seconds=0.5) as call:
+            held.enter_context(locked(pool))
+            call.settle(1000, 0)
+        assert 0.5 <= time.monotonic() - began < 1.2
+    assert "was not settled yet" in caplog.text
+    services.cancel(services.admit(request()).id)
+    assert available() == 9000
 
 
 def test_numbers_that_cannot_be_are_refused_when_recorded() -> None:
