@@ -41,8 +41,9 @@ def _counted(pool: PoolSnapshot) -> Iterator[Sample]:
         # Each from 0 on: Prometheus doesn't take a counter that appears for one that rose.
         for reason in REASONS:
             yield Sample(meters.SHED, (*labels, reason), tally.shed.get(reason, 0))
-        for would_be, calls in tally.would_shed.items():
-            yield Sample(meters.WOULD_SHED, (*labels, would_be), calls)
+        observes = pool.view["mode"] == Mode.OBSERVE
+        for would_be in REASONS if observes else tally.would_shed:
+            yield Sample(meters.WOULD_SHED, (*labels, would_be), tally.would_shed.get(would_be, 0))
         yield Sample(meters.EXPIRED, labels, tally.expired)
         yield Sample(meters.LEASES_EXPIRED, labels, tally.lease_expired)
         yield Sample(meters.ESTIMATED, labels, tally.estimated_tokens)

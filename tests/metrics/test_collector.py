@@ -97,6 +97,7 @@ def test_what_observe_mode_would_shed_is_counted_apart(pool: Pool) -> None:
     assert admit("nightly", 60_000).admitted
     told = scrape()
     assert told.of("budget_calls_would_shed_total", "nightly", reason="never_fits") == 1
+    assert told.of("budget_calls_would_shed_total", "nightly", reason="headroom") == 0
     assert told.of("budget_calls_shed_total", "nightly", reason="never_fits") == 0
     assert told("budget_pool_mode", pool="claims", mode="observe") == 1
     assert told("budget_pool_mode", pool="claims", mode="enforce") == 0
