@@ -18,7 +18,7 @@ from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.grouping import Grouping
 from budget.dashboard.sheds.queries import EARLIER, MOMENT, in_order_of_time
 from budget.dashboard.sheds.question import Question
-from budget.dashboard.span import Span
+from budget.dashboard.span import span_between
 from budget.ledger.clock import micros, moment
 from budget.ledger.ids import made_at
 from budget.models import Call, Job, Pool
@@ -76,7 +76,7 @@ def addresses(call: Call, pool: Pool | None) -> dict[str, str]:
     """Where a call's pool stands at that time, its sheds, and those of the same source."""
     if pool is None:
         return {}
-    around = Span(call.offered_at - AROUND, call.offered_at + AROUND, "custom", live=False)
+    around = span_between(call.offered_at - AROUND, call.offered_at + AROUND)
     same = Question(around, Filters(source=call.source), Grouping())
     return {
         "pool_address": pool_address(pool, around.query),

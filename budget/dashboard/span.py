@@ -19,16 +19,21 @@ RANGES: Mapping[str, tuple[str, timedelta]] = {
 DEFAULT = "1h"
 LONGEST = timedelta(days=92)
 MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
 STEPS = (
     (timedelta(hours=3), MINUTE),
     (timedelta(hours=12), 5 * MINUTE),
     (timedelta(hours=26), 10 * MINUTE),
     (timedelta(days=8), 60 * MINUTE),
     (timedelta(days=31), 360 * MINUTE),
-    (LONGEST, 1440 * MINUTE),
+    (LONGEST + DAY, DAY),
 )
-"""Up to which length a chart has which step."""
-FIRST_YEAR, LAST_YEAR = 2000, 9000
+"""Up to which length, in whole steps, a chart has which step; each is a multiple of the one before.
+
+So a time that was widened to its step keeps that step when it is asked for itself.
+"""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class BadAddress(ValueError):
@@ -40,20 +45,16 @@ class BadSpan(BadAddress):
 
 
 class Span(NamedTuple):
-    """From `start` to before `end`, both whole steps."""
+    """From `start` to before `end`, both multiples of the step, counted from the epoch."""
 
     start: datetime
     end: datetime
+    step: timedelta
+    """How much time one point of a chart stands for."""
     name: str
     """The range's name in addresses; `custom` if both ends were given."""
     live: bool
     """Whether it ends now, and the page moves on by itself."""
-
-    @property
-    def step(self) -> timedelta:
-        """How much time one point of a chart stands for."""
-        length = self.end - self.start
-        return next(step for longest, step in STEPS if length <= longest + 2 * step)
 
     @property
     def label(self) -> str:
@@ -87,25 +88,26 @@ def span_of(query: Mapping[str, str], now: datetime | None = None) -> Span:
         start = _moment("from", query["from"])
         if not start < end:
             raise BadSpan("from: must lie before `to`.")
-        if end - start > LONGEST:
-            raise BadSpan(f"from: must lie at most {LONGEST.days} days before `to`.")
-        return _widened(Span(start, end, "custom", live=False))
+        return span_between(start, end)
     name = query.get("range") or DEFAULT
     if name not in RANGES:
         raise BadSpan(f"range: use one of {', '.join(RANGES)}, or `from` and `to`.")
-    return _widened(Span(now - RANGES[name][1], now, name, live=True))
+    found = span_between(now - RANGES[name][1], now)
+    return found._replace(name=name, live=True)
 
 
-def _widened(span: Span) -> Span:
-    step = span.step
-    start = span.start - _past(span.start, step)
-    end = span.end + (-_past(span.end, step)) % step
-    return span._replace(start=start, end=end)
+def span_between(start: datetime, end: datetime) -> Span:
+    """The span that holds all between two moments, in whole steps. Raises BadSpan if too long."""
+    for longest, step in STEPS:
+        first, last = start - _past(start, step), end + (-_past(end, step)) % step
+        if last - first <= longest:
+            return Span(first, last, step, "custom", live=False)
+    raise BadSpan(f"from: must lie at most {LONGEST.days} days before `to`.")
 
 
 def _past(moment: datetime, step: timedelta) -> timedelta:
     """How far a moment lies within its step."""
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) % step
+    return (moment - EPOCH) % step
 
 
 def _moment(name: str, text: str) -> datetime:
@@ -115,8 +117,8 @@ def _moment(name: str, text: str) -> datetime:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise BadSpan(f"{name}: write it as RFC 3339, for example 2026-01-31T12:00:00Z.")
-    if not FIRST_YEAR <= moment.year < LAST_YEAR:
-        raise BadSpan(f"{name}: must lie between {FIRST_YEAR} and {LAST_YEAR}.")
+    if not FIRST <= moment <= LAST:
+        raise BadSpan(f"{name}: must lie between {FIRST.year} and {LAST.year}.")
     return moment.astimezone(UTC)
 
 

@@ -17,14 +17,14 @@ from budget.dashboard.sheds.groups import groups
 from budget.dashboard.sheds.queries import LOOKED_AT, in_order_of_time, where, window_of
 from budget.dashboard.sheds.question import Question
 from budget.dashboard.sheds.timeline import timeline
-from budget.dashboard.span import Span
+from budget.dashboard.span import span_between
 from budget.models import Pool
 from tests.dashboard.shedding import store_many
 from tests.policies import claims_pool
 
 END = datetime(2026, 1, 31, 12, tzinfo=UTC)
 MONTH = timedelta(days=30)
-SPAN = Span(END - MONTH, END, "custom", live=False)
+SPAN = span_between(END - MONTH, END)
 TOO_MANY = 10_000
 
 pytestmark = pytest.mark.usefixtures("committed")

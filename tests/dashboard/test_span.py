@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from budget.dashboard.span import RANGES, STEPS, BadSpan, Span, span_of
+from budget.dashboard.span import EPOCH, FIRST, LAST, LONGEST, RANGES, STEPS, BadSpan, Span, span_of
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -27,8 +29,7 @@ def test_a_range_ends_now_and_holds_all_of_its_length(name: str) -> None:
 @pytest.mark.parametrize("name", RANGES)
 def test_steps_lie_on_whole_steps_and_are_few(name: str) -> None:
     found = span(range=name)
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    assert (found.start - epoch) % found.step == timedelta(0)
+    assert (found.start - EPOCH) % found.step == timedelta(0)
     assert (found.end - found.start) % found.step == timedelta(0)
     assert (found.end - found.start) // found.step <= 200
 
@@ -54,7 +55,7 @@ def test_it_lasts_until_now_unless_it_is_said() -> None:
     assert span(**{"from": "2026-03-01T12:00:00Z"}).end == NOW.replace(minute=35, second=0)
 
 
-@pytest.mark.parametrize("length", [longest for longest, _ in STEPS])
+@pytest.mark.parametrize("length", [min(longest, LONGEST) for longest, _ in STEPS])
 def test_all_lengths_have_a_step(length: timedelta) -> None:
     found = span(**{"from": (NOW - length).isoformat(), "to": NOW.isoformat()})
     assert (found.end - found.start) // found.step <= 250
@@ -81,6 +82,27 @@ def test_what_is_no_time_is_refused_with_the_parameter_and_the_fix(
     with pytest.raises(BadSpan) as refused:
         span(**query)
     assert str(refused.value).startswith(fault)
+
+
+@given(
+    start=st.datetimes(FIRST.replace(tzinfo=None), LAST.replace(tzinfo=None) - MINUTE),
+    length=st.timedeltas(timedelta(microseconds=1), LONGEST),
+)
+@example(datetime(2026, 3, 1, 0, 19), timedelta(hours=26, minutes=12))
+@example(datetime(2026, 3, 1, 0, 0, 1), LONGEST)
+@example(datetime(8999, 12, 31, 23, 59, 0), timedelta(seconds=59))
+def test_any_two_ends_are_widened_to_whole_steps_and_found_again_by_their_address(
+    start: datetime, length: timedelta
+) -> None:
+    first = start.replace(tzinfo=UTC)
+    last = min(first + length, LAST)
+    found = span(**{"from": first.isoformat(), "to": last.isoformat()})
+    assert found.start <= first
+    assert last <= found.end
+    assert found.end - found.start < last - first + 2 * found.step
+    for moment in (found.start, found.end):
+        assert (moment - EPOCH) % found.step == timedelta(0)
+    assert span(**dict(parse_qsl(found.query))) == found
 
 
 def test_its_address_shows_the_same() -> None:

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from budget.dashboard.sheds.filters import Filters, Pairs, filters_of
 from budget.dashboard.sheds.grouping import Grouping, grouping_of
-from budget.dashboard.span import Span, span_of
+from budget.dashboard.span import Span, span_between, span_of
 
 
 class Question(NamedTuple):
@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
     def within(self, start: datetime, end: datetime) -> "Question":
         """The same about another time."""
-        return self._replace(span=Span(start, end, "custom", live=False))
+        return self._replace(span=span_between(start, end))
 
 
 def question_of(query: QueryDict) -> Question:
