@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from budget import conf
 from claims_demo.environment import data_dir
-from claims_demo.processes import STOP_SECONDS, ProcessFailed
+from claims_demo.processes import STOP_SECONDS, ProcessFailed, release, start
 
 KILL_SECONDS = 2.0
 
@@ -49,13 +48,8 @@ def clusters() -> Iterator[list[ClusterProcess]]:
 
 def _start(name: str) -> ClusterProcess:
     log = data_dir() / f"{name}.log"
-    command = [sys.executable, "-m", "django", "run_jobs", name]
-    environment = os.environ | {"Q_CLUSTER_NAME": name}
     with log.open("wb") as output:
-        # A session of its own: Ctrl-C reaches this process only, which then stops the other.
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env=environment, start_new_session=True
-        )
+        process = start("django", "run_jobs", name, output=output, Q_CLUSTER_NAME=name)
     return ClusterProcess(name, process, log)
 
 
@@ -73,6 +67,7 @@ def _stop(processes: Sequence[subprocess.Popen[bytes]]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
         _kill_session(process)
+        release(process)
 
 
 def _kill_session(leader: subprocess.Popen[bytes]) -> None:

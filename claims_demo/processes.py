@@ -103,6 +103,24 @@ def web(host: str, port: int, log: Path | None = None) -> Iterator[subprocess.Po
         yield process
 
 
+def start(
+    module: str, *arguments: str, output: IO[bytes] | None, **changes: str
+) -> subprocess.Popen[bytes]:
+    """Starts a module that ends with this process, however this one ends.
+
+    `changes` are to the environment. In a session of its own: Ctrl-C reaches this process
+    only, which then stops the other.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "claims_demo.leash", module, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
+        env=os.environ | changes,
+        start_new_session=True,
+    )
+
+
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Ends a process in an orderly way, or the hard way if that takes too long."""
     if process.poll() is None:
@@ -112,6 +130,14 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    release(process)
+
+
+def release(process: subprocess.Popen[bytes]) -> None:
+    """Lets go of a process that has ended."""
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
 
 
 def end_on_signals() -> None:
@@ -130,8 +156,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:
-    command = [
-        *(sys.executable, "-m", "granian", "claims_demo.wsgi:application"),
+    return start(
+        *("granian", "claims_demo.wsgi:application"),
         *("--interface", "wsgi", "--http", "1", "--no-ws"),
         *("--host", host, "--port", str(port)),
         *("--workers", "1", "--respawn-failed-workers"),
@@ -139,11 +165,8 @@ def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Pop
         *("--backpressure", str(WAITING_REQUESTS)),
         *("--workers-kill-timeout", "10"),
         *("--log-level", "error"),
-    ]
-    environment = os.environ | {"DATABASE_POOL": "1"}
-    # A session of its own: Ctrl-C reaches this process only, which then stops the other.
-    return subprocess.Popen(
-        command, stdout=output, stderr=output, env=environment, start_new_session=True
+        output=output,
+        DATABASE_POOL="1",
     )
 
 
