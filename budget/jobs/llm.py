@@ -9,17 +9,13 @@ what it has used by then is unknown, and the estimate stays.
 
 from typing import Any
 
-import httpx2
-import msgspec
-
-from budget.jobs.clients import Client, client_of
-from budget.jobs.trouble import READERS, Trouble, trouble_of
-from budget.models import Pool
-from budget.providers.answers import Unreadable
+from budget.jobs.replies import Reply, Unanswered, ask
+from budget.jobs.trouble import Trouble
 from budget.tasks import Attempt, BadArguments, GiveUp, Task, TryAgain, register
 
+__all__ = ["NAME", "Reply", "Trouble", "Unanswered", "ask", "request"]
+
 NAME = "budget.jobs.llm.request"
-CONNECT_SECONDS = 10.0
 SHORTEST_SECONDS = 1.0
 """What a request is given even when its time is all but over."""
 SDK_OPTIONS = {"timeout", "extra_headers", "extra_query", "extra_body"}
@@ -34,17 +30,22 @@ def request(attempt: Attempt, *, model: str, messages: list[Any], **others: Any)
     2. Refused, or no money left: GiveUp with the provider's words, and nothing was used.
     3. Gone without an answer: a failure; it may have been served, so the estimate stays.
     """
-    client = client_of(Pool.objects.get(slug=attempt.pool))
     if attempt.is_cancelled:
         raise TryAgain("Cancelled before its request left.")
+    args = {"model": model, "messages": messages, **others}
+    seconds = max(SHORTEST_SECONDS, attempt.remaining_seconds)
     try:
-        with client.connection.cut_when(lambda: attempt.is_cancelled):
-            content = _ask(client, attempt, {"model": model, "messages": messages, **others})
-    except client.sdk.APIError as error:
+        reply = ask(attempt.pool, args, seconds, lambda: attempt.is_cancelled)
+    except Unanswered as error:
         if attempt.is_cancelled:
             raise GiveUp("Cancelled while it ran: the provider was hung up on.") from None
-        raise _consequence(attempt, trouble_of(client.provider, error)) from None
-    return _read(attempt, client.provider, content)
+        raise _consequence(attempt, error.trouble) from None
+    except (GiveUp, TryAgain):
+        attempt.used(0, 0)
+        raise
+    if reply.used is not None:
+        attempt.used(*reply.used)
+    return reply.body
 
 
 def batch_model(args: dict[str, Any]) -> str:
@@ -60,20 +61,6 @@ def batch_model(args: dict[str, Any]) -> str:
     return args["model"]
 
 
-def _ask(client: Client, attempt: Attempt, args: dict[str, Any]) -> bytes:
-    seconds = max(SHORTEST_SECONDS, attempt.remaining_seconds)
-    timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
-    resource = (
-        client.api.messages if client.provider == "anthropic" else client.api.chat.completions
-    )
-    try:
-        answer = resource.with_raw_response.create(**args, timeout=timeout)
-    except TypeError as error:
-        attempt.used(0, 0)
-        raise GiveUp(f"The {client.provider} SDK doesn't take these arguments: {error}") from None
-    return bytes(answer.http_response.content)
-
-
 def _consequence(attempt: Attempt, trouble: Trouble) -> Exception:
     if trouble.kind == "unclear":
         return RuntimeError(trouble.message)
@@ -81,18 +68,6 @@ def _consequence(attempt: Attempt, trouble: Trouble) -> Exception:
     if trouble.kind in ("refused", "money"):
         return GiveUp(trouble.message)
     return TryAgain(trouble.message, trouble.seconds)
-
-
-def _read(attempt: Attempt, provider: str, content: bytes) -> Any:
-    """The answer, with what it used."""
-    try:
-        answer = msgspec.json.decode(content, type=dict[str, Any])
-        used = READERS[provider].usage(answer)
-    except (msgspec.MsgspecError, UnicodeDecodeError, Unreadable) as error:
-        raise RuntimeError(f"{provider} gave an unreadable answer: {error}") from None
-    if used is not None:
-        attempt.used(*used)
-    return answer
 
 
 register(Task(NAME, request, batch_model))

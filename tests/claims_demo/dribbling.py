@@ -1,16 +1,17 @@
-"""A provider that never stops answering: a byte now and then."""
+"""A provider that answers a byte now and then."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 PAUSE_SECONDS = 0.2
 
 
 @contextmanager
-def dribbling() -> Iterator[str]:
-    """Its URL."""
+def dribbling(pieces: int | None = None, then: bytes = b"") -> Iterator[str]:
+    """Its URL. It never stops, or says the rest after so many bytes."""
     over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -19,8 +20,11 @@ def dribbling() -> Iterator[str]:
             self.send_header("Content-Type", "application/json")
             self.end_headers()
             with suppress(OSError):
-                while not over.wait(PAUSE_SECONDS):
+                for _ in count() if pieces is None else range(pieces):
+                    if over.wait(PAUSE_SECONDS):
+                        return
                     self.wfile.write(b" ")
+                self.wfile.write(then)
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing."""

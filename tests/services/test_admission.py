@@ -2,30 +2,21 @@
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from django.db import transaction
 
 from budget import services
-from budget.models import Call, Pool, PoolLock, WorkloadClass
+from budget.models import Call, WorkloadClass
 from budget.services import Implausible, KeyReused, LedgerUnavailable, Shed
+from tests.ledger.locks import locked
 from tests.ledger.pools import TOKENS_A_MINUTE, available, make_pool, request
 
 pytestmark = pytest.mark.usefixtures("classes")
 
 SLOT = {"unit": "requests", "algorithm": "gauge", "amount": 1}
 WINDOW = {"unit": "total_tokens", "algorithm": "sliding_window", "amount": 10_000}
-
-
-@contextmanager
-def locked(pool: Pool) -> Iterator[None]:
-    """The ledger can't do anything on a pool, as while another process holds on to it."""
-    with transaction.atomic():
-        PoolLock.objects.select_for_update().get(pool_id=pool.pk)
-        yield
 
 
 def test_what_was_recorded_is_settled_at_the_end() -> None:
