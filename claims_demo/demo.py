@@ -2,31 +2,23 @@
 
 import argparse
 import contextlib
-import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.core.management import call_command
 from rich.console import Console
 
+from claims_demo.alone import alone
 from claims_demo.claims import POOL
-from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.database.errors import REFUSALS, in_words
-from claims_demo.environment import data_dir
 from claims_demo.processes import (
     PORTS,
     ProcessFailed,
-    address,
     end_on_signals,
     free_port,
     port_number,
-    prepare,
     require_free,
-    web,
 )
-from claims_demo.provider import point_pool, provider
+from claims_demo.running import HOST, Running, running
 from claims_demo.scoreboard import Scoreboard
 from claims_demo.storm.process import StormProcess
 from claims_demo.storm.report import Orders, Report
@@ -36,8 +28,6 @@ from claims_demo.verdict import verdict
 if TYPE_CHECKING:
     from claims_demo.accounts import Account
 
-POLICY = Path(__file__).with_name("policy.yaml")
-HOST = "127.0.0.1"
 PORTS_TRIED = 20
 SHORTEST = 10
 """Seconds a storm takes to exhaust the pool."""
@@ -57,24 +47,13 @@ def demo(port: int, seconds: float | None, console: Console) -> int:
 
     Returns the exit code: 0 if the storm showed what it is to show, or was cut short.
     """
-    prepare(HOST)
-    from claims_demo.accounts import demo_accounts, demo_key  # models, once Django is set up
-    from claims_demo.claims.seed import seed
-
-    console.print(f"Loading {POLICY.name} ...")
-    call_command("load_policy", str(POLICY), reason="make demo")
-    seed()
-    accounts, key = demo_accounts(), demo_key(POOL)
-    port = _port(port, console) if port else free_port(HOST)
-    url = address(HOST, port)
     with contextlib.ExitStack() as stack:
-        point_pool(POOL, stack.enter_context(provider()))
-        jobs = stack.enter_context(clusters())
-        server = stack.enter_context(web(HOST, port, log=_web_log()))
-        _introduce(url, accounts, key, console)
-        storm = StormProcess(_orders(url, accounts, seconds))
-        stack.enter_context(contextlib.closing(storm))
-        report, cut_short = _watch(storm, server, jobs, seconds, console)
+        stack.enter_context(alone())
+        port = _port(port, console) if port else free_port(HOST)
+        platform = stack.enter_context(running(port, "make demo"))
+        _introduce(platform, console)
+        storm = stack.enter_context(contextlib.closing(StormProcess(_orders(platform, seconds))))
+        report, cut_short = _watch(storm, platform, seconds, console)
     return _judge(report, cut_short, console)
 
 
@@ -89,27 +68,26 @@ def _port(wanted: int, console: Console) -> int:
     raise ProcessFailed(f"None of the ports from {wanted} on is free. Choose another with PORT=…")
 
 
-def _orders(url: str, accounts: Sequence["Account"], seconds: float | None) -> Orders:
+def _orders(platform: Running, seconds: float | None) -> Orders:
     """A short demo has a short calm, so that most of it is storm."""
     calm = Weather().first_calm
-    password = next(each.password for each in accounts if each.username == ADJUSTER)
     return Orders(
-        url=url,
+        url=platform.url,
         username=ADJUSTER,
-        password=password,
+        password=platform.accounts[ADJUSTER].password,
         first_calm=calm if seconds is None else min(calm, seconds / 5),
     )
 
 
-def _introduce(url: str, accounts: Sequence["Account"], key: str, console: Console) -> None:
+def _introduce(platform: Running, console: Console) -> None:
     """Prints the addresses, the one to begin with first, and what to enter there."""
     console.print()
     for name, path in PAGES.items():
-        console.print(f"{name:9} {url}{path}")
+        console.print(f"{name:9} {platform.url}{path}")
     console.print("\nLog in as")
-    for account in accounts:
+    for account in platform.accounts.values():
         console.print(f"  {account.username} / {account.password}{_rights(account)}")
-    console.print(f"Call the API with\n  Authorization: Api-Key {key}")
+    console.print(f"Call the API with\n  Authorization: Api-Key {platform.key}")
     console.print("Passwords and key are new and shown only now.\n")
 
 
@@ -119,8 +97,7 @@ def _rights(account: "Account") -> str:
 
 def _watch(
     storm: StormProcess,
-    server: subprocess.Popen[bytes],
-    jobs: Sequence[ClusterProcess],
+    platform: Running,
     seconds: float | None,
     console: Console,
 ) -> tuple[Report | None, bool]:
@@ -130,7 +107,7 @@ def _watch(
         try:
             for report in storm.reports():
                 board.show(report, _pool())
-                _require_running(server, jobs)
+                platform.require_running()
                 if seconds is not None and round(report.elapsed) >= seconds:
                     storm.end()
         except KeyboardInterrupt:
@@ -138,14 +115,6 @@ def _watch(
     if report is None or seconds is None or round(report.elapsed) < seconds:
         raise ProcessFailed("The storm process ended early: its output above says why.")
     return report, False
-
-
-def _require_running(server: subprocess.Popen[bytes], jobs: Sequence[ClusterProcess]) -> None:
-    """Raises ProcessFailed when one of the service's processes has ended."""
-    if server.poll() is not None:
-        raise ProcessFailed(f"The web process has ended: {_web_log()} says why.")
-    for cluster in jobs:
-        cluster.require_running()
 
 
 def _pool() -> dict[str, Any] | None:
@@ -156,10 +125,6 @@ def _pool() -> dict[str, Any] | None:
         return services.pool_view(POOL)
     except services.UnknownPool:
         return None
-
-
-def _web_log() -> Path:
-    return data_dir() / "web.log"
 
 
 def _judge(report: Report | None, cut_short: bool, console: Console) -> int:

@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from django.core.management import call_command
-
 from claims_demo.claims import POOL
-from claims_demo.clusters import clusters
 from claims_demo.database.errors import REFUSALS, in_words
-from claims_demo.environment import BASE_DIR, data_dir
-from claims_demo.processes import ProcessFailed, address, end_on_signals, free_port, prepare, web
-from claims_demo.provider import point_pool, provider
+from claims_demo.environment import BASE_DIR
+from claims_demo.processes import ProcessFailed, end_on_signals, free_port
+from claims_demo.running import HOST, running
 from claims_demo.storm.process import StormProcess
 from claims_demo.storm.report import Orders
 
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
     from claims_demo.accounts import Account
 
-HOST = "127.0.0.1"
-POLICY = Path(__file__).with_name("policy.yaml")
 EDITOR, ADJUSTER = "demo-editor", "demo-adjuster"
 WIDTH = 1280
 FIRST_CALM = 5.0
@@ -76,30 +71,19 @@ DURING_THE_DRILL = (Picture("adjuster.png", "/", "[data-countdown]", before=ask_
 
 def screenshots(into: Path, seconds: float) -> None:
     """Takes all pictures, after so many seconds of the storm."""
-    prepare(HOST)
-    from claims_demo.accounts import demo_accounts  # models, once Django is set up
-    from claims_demo.claims.seed import seed
-
-    call_command("load_policy", os.path.relpath(POLICY), reason="The policy we start with")
-    seed()
-    accounts = {account.username: account for account in demo_accounts()}
-    pool = _pool_id()
-    port = free_port(HOST)
-    url = address(HOST, port)
-    with contextlib.ExitStack() as stack:
-        point_pool(POOL, stack.enter_context(provider()))
-        stack.enter_context(clusters())
-        stack.enter_context(web(HOST, port, log=data_dir() / "web.log"))
-        page = stack.enter_context(browser(url, accounts[EDITOR]))
+    with running(free_port(HOST), "The policy we start with") as platform:
+        url, pool = platform.url, _pool_id()
         edit = f"{url}/admin/budget/pool/{pool}/change/"
-        _edit(page, edit, *SEASON)
-        password = accounts[ADJUSTER].password
-        storm = StormProcess(Orders(url, ADJUSTER, password, FIRST_CALM))
-        stack.enter_context(contextlib.closing(storm))
-        next(report for report in storm.reports() if report.elapsed >= FIRST_CALM + seconds)
-        _take(page, url, BEFORE_THE_DRILL, pool, into)
-        _edit(page, edit, *DRILL)
-        _take(page, url, DURING_THE_DRILL, pool, into)
+        password = platform.accounts[ADJUSTER].password
+        with browser(url, platform.accounts[EDITOR]) as page:
+            _edit(page, edit, *SEASON)
+            storm = StormProcess(Orders(url, ADJUSTER, password, FIRST_CALM))
+            with contextlib.closing(storm):
+                until = FIRST_CALM + seconds
+                next(report for report in storm.reports() if report.elapsed >= until)
+                _take(page, url, BEFORE_THE_DRILL, pool, into)
+                _edit(page, edit, *DRILL)
+                _take(page, url, DURING_THE_DRILL, pool, into)
 
 
 def _pool_id() -> int:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
@@ -25,12 +26,26 @@ def data_dir() -> Iterator[Path]:
 
 
 def demo(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
+    return started("claims_demo.demo", data_dir, *arguments)
+
+
+def started(module: str, data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "claims_demo.demo", *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         env=environment(BUDGET_DATA_DIR=str(data_dir)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def policy(data_dir: Path) -> str:
+    """What is in force."""
+    return subprocess.check_output(
+        [sys.executable, "manage.py", "dump_policy"],
+        cwd=ROOT,
+        env=environment(BUDGET_DATA_DIR=str(data_dir)),
         text=True,
     )
 
@@ -70,6 +85,39 @@ def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) ->
     said, complained = second.communicate()
     assert second.returncode == 0, said + complained
     assert living(data_dir / "postgres") is None
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(240)
+def test_there_is_one_demo_at_a_time_and_nothing_is_left_of_one_that_was_killed(
+    data_dir: Path,
+) -> None:
+    first = demo(data_dir, "--port", "0")
+    introduction(first)
+    family = psutil.Process(first.pid).children(recursive=True)
+    second = demo(data_dir, "--port", "0")
+    said, complained = second.communicate()
+    assert second.returncode == 1
+    assert said == ""
+    assert complained == (
+        f"A demo runs already, with its data in {data_dir}. End that one, "
+        "or set BUDGET_DATA_DIR to another directory.\n"
+    )
+    assert first.poll() is None
+
+    first.kill()
+    first.communicate()
+    assert len(family) > 5
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert living(data_dir / "postgres") is None
+    assert "http://127.0.0.1:" in policy(data_dir)
+
+    served = started("claims_demo.serve", data_dir, "--port", "0")
+    assert served.stdout is not None
+    assert served.stdout.readline().startswith("Serving on")
+    served.terminate()
+    served.communicate()
+    assert "http://127.0.0.1:" not in policy(data_dir), "nobody is there to send a key to"
 
 
 @pytest.mark.processes
