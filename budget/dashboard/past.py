@@ -59,5 +59,9 @@ class Past:
         """The sum of a column of counts."""
         return sum(int(number or 0) for number in self.counts(name))
 
+    def knows(self, name: str) -> bool:
+        """Whether a column of counts has any number in it."""
+        return any(number is not None for number in self.counts(name))
+
     def _nothing(self) -> Column:
         return [0 if known else None for known in self._steps.known]

@@ -86,29 +86,33 @@ class Row(NamedTuple):
 
 def row_of(member: Member, past: Past, allowed: int, now: Mapping[str, Any] | None) -> Row:
     """A class by its past, and by how the ledger sees it `now`; None if it doesn't."""
-    shed = sum(past.reasons.values())
+    shed, offered = sum(past.reasons.values()), past.total("offered")
     estimated, used = past.total("estimated_tokens"), past.total("used_tokens")
-    offered = past.total("offered")
     return Row(
         member,
         [] if now is None else states_of(now, member.queued),
         [
             _rate(max(0, past.total("charged")), allowed),
-            f"{offered:,}",
-            f"{past.total('admitted'):,}",
-            f"{shed:,}",
+            *[_count(past, name) for name in ("offered", "admitted")],
+            f"{shed:,}" if past.knows("offered") else NONE,
             _rate(shed, offered),
-            f"{past.total('expired'):,}",
-            f"{past.total('lease_expired'):,}",
+            *[_count(past, name) for name in ("expired", "lease_expired")],
             *_queue(member, now),
-            short(estimated),
-            short(used),
+            *[_amount(past, f"{name}_tokens") for name in ("estimated", "used")],
             _rate(used, estimated),
-            *[short(past.total(f"{name}_tokens")) for name in ("floor", "borrowed", "lent")],
+            *[_amount(past, f"{name}_tokens") for name in ("floor", "borrowed", "lent")],
         ],
         [Reason(reason, calls) for reason, calls in past.reasons.items()],
         past.would_shed,
     )
+
+
+def _count(past: Past, name: str) -> str:
+    return f"{past.total(name):,}" if past.knows(name) else NONE
+
+
+def _amount(past: Past, name: str) -> str:
+    return short(past.total(name)) if past.knows(name) else NONE
 
 
 def short(amount: int) -> str:

@@ -86,7 +86,9 @@ def test_any_time_is_chosen_in_the_zone_of_the_viewer(watcher: Watcher) -> None:
     with page.expect_navigation():
         page.get_by_role("button", name="Show").click()
     assert page.url.endswith("?from=2026-07-01T08:00:00Z&to=2026-07-01T10:00:00Z"), "in summer"
-    assert words(page.locator("[data-status]")) == "From 1 Jul, 10:00 to 1 Jul, 12:00"
+    assert (
+        words(page.locator("[data-status]")) == "From 1 Jul 2026, 10:00:00 to 1 Jul 2026, 12:00:00"
+    )
     assert page.get_by_label("From", exact=True).input_value() == "2026-07-01T10:00"
 
 

@@ -150,6 +150,8 @@ def test_a_time_without_any_record_says_so_and_draws_nothing(
     page = opened(viewer, pool_page(query="from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z"))
     assert "Nothing was recorded on claims in this time" in page.html
     assert "<figure" not in page.html
+    texts = set(texts_of(page, "adjuster").values())
+    assert texts == {"–"}, "what isn't known is no zero"
 
 
 def test_a_pool_nobody_ever_called_can_be_looked_at(viewer: Client, claims: Pool) -> None:
