@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,7 +16,7 @@ from budget.dashboard.sheds.entries import Place, page_of
 from budget.dashboard.sheds.filters import DECISIONS, IN_PROCESS
 from budget.dashboard.sheds.grouping import GROUPINGS, Grouping
 from budget.dashboard.sheds.groups import groups
-from budget.dashboard.sheds.queries import LOOKED_AT, in_order_of_time, where, window_of
+from budget.dashboard.sheds.queries import LOOKED_AT, Window, in_order_of_time, where, window_of
 from budget.dashboard.sheds.question import Question
 from budget.dashboard.sheds.timeline import timeline
 from budget.dashboard.span import RANGES
@@ -87,7 +87,7 @@ def context_of(
     history = services.usage_history(pool.slug, span.start, span.end, span.step)
     counted = counts(question, history)
     with in_order_of_time() as cursor:
-        window = window_of(cursor, pool.pk, span)
+        window = window_of(cursor, pool.pk, question)
         condition = where(window, filters)
         over_time = timeline(cursor, question, window, condition)
         grouped = groups(cursor, question, condition, over_time.found)
@@ -110,17 +110,24 @@ def context_of(
         "groupings": groupings(question),
         "window": window,
         "looked_at": LOOKED_AT,
-        "earlier": question.within(span.start, window.since).query,
+        "earlier": question.fixed._replace(until=window.since).query,
+        "newest": question._replace(until=None).query,
         "timeline": over_time,
         "step": in_a_step(span.step),
         "groups": grouped,
         "counts": counted,
-        "pruned": window.whole and not filters.parts and over_time.found < counted.sheds,
+        "pruned": is_pruned(question, window, over_time.found, counted.sheds),
         "entries": [entry(call, may_see_jobs) for call in page.calls],
         "first_page": place is None,
         "older": page.next and f"{question.fixed.query}&{urlencode({'before': page.next})}",
         "jobs_address": expired_jobs(pool, question) if may_see_jobs else "",
     }
+
+
+def is_pruned(question: Question, window: Window, found: int, counted: int) -> bool:
+    """Whether more were counted in all of the time than are left to look at."""
+    everything = window.whole and question.until is None and not question.filters.parts
+    return everything and found < counted
 
 
 def ranges(question: Question) -> list[Choice]:
@@ -170,7 +177,7 @@ def kept_fields(question: Question) -> list[tuple[str, str]]:
     """What the form says besides its fields: the time, filters without a field, the grouping."""
     shown = {"class", "reason", "decision", "source_part", "key"}
     rest = [pair for pair in question.rest if pair[0] not in shown]
-    return [*parse_qsl(question.span.query), *rest]
+    return [*question.time, *rest]
 
 
 def entry(call: Call, may_see_jobs: bool) -> Entry:

@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 
 from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.grouping import Grouping
-from budget.dashboard.span import Span
+from budget.dashboard.sheds.question import Question
 
 LOOKED_AT = 50_000
 """The most sheds that one page looks at, the newest of its time: that bounds what it costs."""
@@ -132,7 +132,7 @@ class Window(NamedTuple):
     since: datetime
     until: datetime
     whole: bool
-    """Whether these are all of the time asked for; else the newest LOOKED_AT of it."""
+    """Whether there are none before, in the time asked for; else these are LOOKED_AT."""
 
 
 class Where(NamedTuple):
@@ -150,13 +150,15 @@ def in_order_of_time() -> Iterator[CursorWrapper]:
         yield cursor
 
 
-def window_of(cursor: CursorWrapper, pool_id: int, span: Span) -> Window:
-    """The part of a time that is looked at."""
-    bounds: dict[str, Any] = {"pool": pool_id, "since": span.start, "until": span.end}
+def window_of(cursor: CursorWrapper, pool_id: int, question: Question) -> Window:
+    """The part of a time that is looked at: the newest of it, or of what `until` leaves of it."""
+    start, end = question.span.start, question.span.end
+    until = max(start, min(end, question.until or end))
+    bounds: dict[str, Any] = {"pool": pool_id, "since": start, "until": until}
     cursor.execute(ONE_TOO_MANY, {**bounds, "most": LOOKED_AT})
     row = cursor.fetchone()
-    since = row[0] + MOMENT if row else span.start
-    return Window(pool_id, since, span.end, whole=row is None)
+    since = row[0] + MOMENT if row else start
+    return Window(pool_id, since, until, whole=row is None)
 
 
 def where(window: Window, filters: Filters) -> Where:

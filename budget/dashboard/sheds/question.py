@@ -1,14 +1,16 @@
 """What a page of sheds is asked: which time, which sheds, grouped how."""
 
+import re
 from datetime import datetime
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
 
-from budget.dashboard.sheds.filters import Filters, Pairs, filters_of
+from budget.dashboard.sheds.filters import BadFilter, Filters, Pairs, filters_of
 from budget.dashboard.sheds.grouping import Grouping, grouping_of
 from budget.dashboard.span import Span, span_between, span_of
+from budget.ledger.clock import micros, moment
 
 
 class Question(NamedTuple):
@@ -17,11 +19,19 @@ class Question(NamedTuple):
     span: Span
     filters: Filters
     grouping: Grouping
+    until: datetime | None = None
+    """Only what came before this moment, to the microsecond; None for all of the time."""
 
     @property
     def query(self) -> str:
         """What an address says to ask the same."""
-        return f"{self.span.query}&{urlencode(self.rest)}".rstrip("&")
+        return urlencode([*self.time, *self.rest])
+
+    @property
+    def time(self) -> Pairs:
+        """The part of it that says which time."""
+        until = [] if self.until is None else [("until", str(micros(self.until)))]
+        return [*parse_qsl(self.span.query), *until]
 
     @property
     def rest(self) -> Pairs:
@@ -32,11 +42,11 @@ class Question(NamedTuple):
     @property
     def fixed(self) -> "Question":
         """The same about this very time, also later."""
-        return self.within(self.span.start, self.span.end)
+        return self.within(self.span.start, self.span.end)._replace(until=self.until)
 
     def within(self, start: datetime, end: datetime) -> "Question":
-        """The same about another time."""
-        return self._replace(span=span_between(start, end))
+        """The same about another time, all of it."""
+        return self._replace(span=span_between(start, end), until=None)
 
 
 def question_of(query: QueryDict) -> Question:
@@ -46,4 +56,13 @@ def question_of(query: QueryDict) -> Question:
         span_of({name: str(text) for name, text in said.items()}),
         filters_of(query),
         grouping_of(query.get("group")),
+        _until(query.get("until")),
     )
+
+
+def _until(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,17}", text, re.ASCII):
+        raise BadFilter("until: leave it out to see the newest, then follow the link to earlier.")
+    return moment(int(text))

@@ -46,8 +46,8 @@ class Timeline(NamedTuple):
     """Calls in the highest bar."""
     found: int
     """Calls in all bars."""
-    unseen: Box | None
-    """The time at the beginning that was not looked at, if any."""
+    unseen: list[Box]
+    """The time before and after the sheds that were looked at, as far as it was not."""
 
 
 def timeline(cursor: CursorWrapper, question: Question, window: Window, where: Where) -> Timeline:
@@ -61,8 +61,13 @@ def timeline(cursor: CursorWrapper, question: Question, window: Window, where: W
         bars=[_bar(question, at, shed, calls - shed, most) for at, shed, calls in rows],
         most=most,
         found=sum(calls for _, _, calls in rows),
-        unseen=None if window.whole else _box(0, _x(question, window.since), HEIGHT, gap=0),
+        unseen=_unseen(question, window),
     )
+
+
+def _unseen(question: Question, window: Window) -> list[Box]:
+    parts = [(0.0, _x(question, window.since)), (_x(question, window.until), WIDTH)]
+    return [_box(left, right, HEIGHT, gap=0) for left, right in parts if left < right]
 
 
 def _bar(question: Question, at: datetime, shed: int, would_be: int, most: int) -> Bar:

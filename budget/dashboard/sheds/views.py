@@ -30,7 +30,7 @@ def sheds_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     pool = get_object_or_404(Pool, slug=slug)
     question = question_of(request.GET)
     with in_order_of_time() as cursor:
-        window = window_of(cursor, pool.pk, question.span)
+        window = window_of(cursor, pool.pk, question)
     name = file_name(pool.slug, question)
     return StreamingHttpResponse(
         lines(window, question.filters),

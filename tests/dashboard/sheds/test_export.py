@@ -14,7 +14,7 @@ from django.urls import reverse
 from budget.dashboard.sheds.export import AT_ONCE
 from budget.models import Pool
 from tests.dashboard.shedding import LONG, SCRIPT, store, store_many
-from tests.dashboard.test_sheds import BAD_FILTERS, HOUR, START, at
+from tests.dashboard.sheds.test_views import BAD_FILTERS, HOUR, START, at
 
 pytestmark = pytest.mark.usefixtures("committed")
 

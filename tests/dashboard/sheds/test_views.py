@@ -208,6 +208,8 @@ BAD_PLACES: list[tuple[Any, str]] = [
     ({"group": "tag:"}, "group: use one of"),
     ({"group": "tag:a\0"}, "group: leave out the NUL character."),
     ({"before": "yesterday"}, "before: leave it out"),
+    ({"until": "yesterday"}, "until: leave it out"),
+    ({"until": "9" * 18}, "until: leave it out"),
     ({"before": "9" * 18 + "-" + "0" * 32}, "before: leave it out"),
     ({"before": "-1-" + "0" * 32}, "before: leave it out"),
 ]
@@ -270,6 +272,14 @@ def test_a_place_behind_the_last_entry_says_so(viewer: Client, claims: Pool) -> 
     store(claims, at(5))
     page = viewer.get(address({"before": f"{micros(at(1))}-{'0' * 32}"}))
     assert "No older ones." in page.content.decode()
+
+
+def test_an_end_outside_of_the_time_leaves_all_of_it_or_nothing(
+    viewer: Client, claims: Pool
+) -> None:
+    store(claims, at(5))
+    assert len(found(viewer, {"until": str(micros(at(90)))})) == 1
+    assert found(viewer, {"until": "1"}) == []
 
 
 def test_a_page_of_live_sheds_links_to_its_very_time(viewer: Client, claims: Pool) -> None:
