@@ -8,3 +8,6 @@ All of them draw on one pool.
 """
 
 POOL = "claims"
+
+ANSWER_SECONDS = 2.0
+"""Within which an adjuster is to have an answer, from the question to the page."""

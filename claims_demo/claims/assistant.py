@@ -10,12 +10,10 @@ from budget import services
 from budget.jobs import llm
 from budget.services import OpenCall, Outcome, UnknownPool
 from budget.tasks import GiveUp, TryAgain
-from claims_demo.claims import POOL, replies, requests
+from claims_demo.claims import ANSWER_SECONDS, POOL, replies, requests
 from claims_demo.claims.requests import Request
 from claims_demo.models import Claim
 
-SECONDS = 2.0
-"""What an answer may take, from the question to the page."""
 LAST_STEPS_SECONDS = 0.1
 """Kept for settling and storing, which come after the answer."""
 SOURCE = "claims_demo.claims.assistant.answer"
@@ -59,7 +57,7 @@ def answer(claim: Claim, question: str, place: str | None = None) -> Answer:
     what else `services.admission` raises.
     """
     began = monotonic()
-    until = began + SECONDS - LAST_STEPS_SECONDS
+    until = began + ANSWER_SECONDS - LAST_STEPS_SECONDS
     request = requests.question(claim, question)
     with services.admission(
         POOL,
@@ -69,7 +67,7 @@ def answer(claim: Claim, question: str, place: str | None = None) -> Answer:
         source=SOURCE,
         tags={"claim": claim.number, "priority": claim.get_priority_display().lower()},
         idempotency_key=place,
-        wait_seconds=SECONDS,
+        wait_seconds=ANSWER_SECONDS,
     ) as call:
         reply = _ask(call, request, until)
         if reply.used is None:
