@@ -7,6 +7,8 @@ from budget.api.answers import refusal_response, retry_headers, shed_body, unlog
 from budget.api.problem import PROBLEM_JSON
 from budget.ledger.errors import Shed
 
+__all__ = ["retry_headers", "shed_response", "unlogged"]
+
 PAGE = "budget/shed.html"
 
 

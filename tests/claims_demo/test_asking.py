@@ -1,9 +1,11 @@
 """Questions as they arrive, from a script and as a plain form."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 
 from budget.models import Call, Pool, WorkloadClass
@@ -12,6 +14,7 @@ from claims_demo.models import Claim, Question
 from claims_demo.models.claim import LONGEST_QUESTION
 from tests.claims_demo.world import MARKUP, MESSAGES, message, slow_down, use_up
 from tests.jobs.provider import Provider
+from tests.ledger.locks import locked
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
@@ -24,6 +27,14 @@ def ask(client: Client, claim: Claim, question: object = "What is missing?") -> 
     """As the page's script does."""
     body = {"question": question}
     return client.post(address(claim), body, content_type="application/json")
+
+
+def ask_elsewhere(client: Client, claim: Claim) -> Any:
+    """In another thread than the test's."""
+    try:
+        return ask(client, claim)
+    finally:
+        connection.close()
 
 
 def send(client: Client, claim: Claim, **form: str) -> Any:
@@ -119,9 +130,20 @@ def test_a_shed_form_keeps_the_question(member: Client, claim: Claim) -> None:
 
 
 def test_when_no_moment_can_be_named_none_is(member: Client, claim: Claim) -> None:
+    slow_down(8_000)
+    use_up()
+    response = ask(member, claim)
+    assert response.status_code == 429
+    assert "Retry-After" not in response.headers
+    page = send(member, claim, question="x").content.decode()
+    assert "no room in the next few seconds" in page
+    assert "send it in" not in page
+
+
+def test_a_paused_class_is_said(member: Client, claim: Claim) -> None:
     WorkloadClass.objects.filter(slug="adjuster").update(paused=True)
     assert "Retry-After" not in ask(member, claim).headers
-    assert "send it in a while." in send(member, claim, question="x").content.decode()
+    assert "The assistant is paused." in send(member, claim, question="x").content.decode()
 
 
 def test_what_could_never_be_answered_is_said(member: Client, claim: Claim) -> None:
@@ -154,17 +176,84 @@ def test_the_providers_words_are_for_the_log_and_not_for_the_adjuster(
     assert "sk-1" not in page
 
 
-def test_a_policy_without_the_pool_is_no_crash(member: Client, claim: Claim) -> None:
-    Pool.objects.all().delete()
-    assert ask(member, claim).status_code == 503
+def test_a_busy_provider_is_said_with_its_own_wait(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 529, headers={"retry-after": "6.2"}, times=2)
+    response = ask(member, claim)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "7")
+    assert response.json() == {
+        "detail": "The provider is busy; try again in 7 s. Your question is still here.",
+        "reason": "provider_busy",
+    }
+    assert "try again in 7 s" in send(member, claim, question="x").content.decode()
 
 
-def test_a_ledger_that_is_away_is_asked_again(member: Client, claim: Claim, settings: Any) -> None:
-    ask(member, claim)
-    settings.BUDGET_LEDGER_WAIT_SECONDS = 0.0
+def test_a_busy_provider_that_names_no_moment_is_asked_some_time(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 429)
     response = ask(member, claim)
     assert response.status_code == 503
+    assert response.json()["reason"] == "provider_busy"
+    assert "Retry-After" not in response.headers
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["never asked", "asked before"])
+def test_a_pool_that_is_deleted_is_no_crash(member: Client, claim: Claim, asked: bool) -> None:
+    if asked:
+        ask(member, claim)
+    Pool.objects.all().delete()
+    response = ask(member, claim)
+    assert response.status_code == 503
+    assert "can't be reached just now" in response.json()["detail"]
+    assert send(member, claim, question="x").status_code == 503
+
+
+def test_a_pool_that_is_deleted_while_the_provider_answers_is_no_crash(
+    member: Client, claim: Claim, platform: Provider
+) -> None:
+    platform.pause_at = MESSAGES
+    with ThreadPoolExecutor(1) as thread:
+        response = thread.submit(ask_elsewhere, member, claim)
+        assert platform.paused.wait(5)
+        Pool.objects.all().delete()
+        platform.go_on.set()
+        assert response.result().status_code == 200
+
+
+def test_a_ledger_that_hangs_is_asked_again(member: Client, claim: Claim) -> None:
+    ask(member, claim)
+    with locked(Pool.objects.get()):
+        response = ask(member, claim)
+    assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"
+
+
+def test_one_key_is_for_one_question(member: Client, claim: Claim) -> None:
+    for status in (200, 409):
+        response = member.post(
+            address(claim),
+            {"question": "What is missing?"},
+            content_type="application/json",
+            headers={"Idempotency-Key": "7-8-9"},
+        )
+        assert response.status_code == status
+    assert "reload the page" in response.json()["detail"]
+    assert claim.questions.count() == 1
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 65])
+def test_a_key_that_is_none_is_named(member: Client, claim: Claim, key: str) -> None:
+    response = member.post(
+        address(claim),
+        {"question": "What is missing?"},
+        content_type="application/json",
+        headers={"Idempotency-Key": key},
+    )
+    assert response.status_code == 400
+    assert response.json()["field"] == "Idempotency-Key"
+    assert not Call.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,15 @@
-"""The assistant's page in a real browser, through a shed and back, by keyboard alone.
-
-While Playwright runs, its event loop keeps Django's database out of this thread: what is
-to be done there is done in another.
-"""
+"""The assistant's page in a real browser, through a shed and back, by keyboard alone."""
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from django.db import connections
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from budget.models import WorkloadClass
@@ -27,6 +22,28 @@ pytestmark = pytest.mark.browser
 SUGGESTED = "What should I tell the claimant now?"
 HIDDEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
+NOTE_COUNTDOWN = """() => {
+  const countdown = document.querySelector("[data-countdown]");
+  window.noted = [];
+  new MutationObserver(() => noted.push(countdown.textContent))
+    .observe(countdown, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all tests, since it takes long to start; each has a context of its own.
+
+    Playwright's event loop stands while it runs; the database may be used beside it, since
+    nothing but Playwright itself runs on that loop.
+    """
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
 
 @pytest.fixture
 def complaints() -> list[str]:
@@ -35,42 +52,34 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(claim: Claim, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
-    """The claim's page, with an adjuster logged in."""
+def site(claim: Claim, live_server: LiveServer) -> str:
+    """Where the claims are."""
     User.objects.create_user("ada", password="secret")
-    address = live_server.url + claim.get_absolute_url()
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: _note_strangers(request.url, live_server, complaints))
-        page.goto(address)
-        page.fill("#id_username", "ada")
-        page.fill("#id_password", "secret")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("[data-assistant]")
-        yield page
-        browser.close()
+    return live_server.url
 
 
-def _note_strangers(url: str, live_server: LiveServer, complaints: list[str]) -> None:
-    if not url.startswith(live_server.url):
+@pytest.fixture
+def page(site: str, claim: Claim, browser: Browser, complaints: list[str]) -> Iterator[Page]:
+    """The claim's page, with an adjuster in New York logged in."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, timezone_id="America/New_York"
+    )
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: _note_strangers(request.url, site, complaints))
+    page.goto(site + claim.get_absolute_url())
+    page.fill("#id_username", "ada")
+    page.fill("#id_password", "secret")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-assistant]")
+    yield page
+    context.close()
+
+
+def _note_strangers(url: str, site: str, complaints: list[str]) -> None:
+    if not url.startswith(site):
         complaints.append(f"fetched {url}")
-
-
-def in_database(step: Callable[..., Any], *args: Any) -> Any:
-    """What a step returns that needs the database."""
-
-    def run() -> Any:
-        try:
-            return step(*args)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run).result()
 
 
 def status(page: Page) -> Any:
@@ -103,8 +112,8 @@ def test_a_question_is_answered_without_leaving_the_page(
 def test_a_shed_question_counts_down_and_comes_back_by_itself(
     page: Page, platform: Provider, complaints: list[str]
 ) -> None:
-    in_database(slow_down, 40_000)
-    in_database(use_up)
+    slow_down(40_000)
+    use_up()
     type_question(page, "Are you there?")
     status(page).to_contain_text("Try again shortly")
     expect(page.locator("[data-countdown]")).to_have_text(re.compile(r"Asked again in \d s"))
@@ -115,14 +124,75 @@ def test_a_shed_question_counts_down_and_comes_back_by_itself(
     expect(page.locator("[data-question]").first).to_have_text("Are you there?")
     expect(page.locator("[data-countdown]")).to_be_hidden()
     expect(page.locator("[data-stop]")).to_be_hidden()
-    assert in_database(Question.objects.count) == 1
+    assert Question.objects.count() == 1
     assert platform.calls == [MESSAGES], "asked of the provider once it was admitted"
     assert [text for text in complaints if "429" not in text] == []
 
 
+def test_the_countdown_is_what_the_answer_named(page: Page) -> None:
+    slow_down(40_000)
+    use_up()
+    page.evaluate(NOTE_COUNTDOWN)
+    with page.expect_response("**/ask") as answer:
+        type_question(page, "Are you there?")
+    named = answer.value.headers["retry-after"]
+    expect(page.locator("[data-countdown]")).to_be_visible()
+    assert page.evaluate("noted")[0] == f"Asked again in {named} s"
+
+
+def test_without_a_named_moment_no_number_is_made_up(page: Page, platform: Provider) -> None:
+    slow_down(8_000)
+    use_up()
+    page.clock.install()
+    with page.expect_response("**/ask") as answer:
+        type_question(page, "Are you there?")
+    assert "retry-after" not in answer.value.headers
+    status(page).to_contain_text("there is no room in the next few seconds")
+    status(page).to_contain_text("asked again by itself")
+    expect(page.locator("[data-countdown]")).to_be_hidden()
+    expect(page.locator("[data-countdown]")).to_be_empty()
+    slow_down(400_000)
+    with page.expect_request("**/ask"):
+        page.clock.fast_forward(10_000)
+    status(page).to_contain_text("Answered")
+
+
+def test_a_busy_provider_is_asked_again_when_it_said(
+    page: Page, platform: Provider, complaints: list[str]
+) -> None:
+    platform.fail(MESSAGES, 529, headers={"retry-after": "30"})
+    page.clock.install()
+    type_question(page, "Are you there?")
+    status(page).to_contain_text("the provider is busy")
+    expect(page.locator("[data-countdown]")).to_have_text("Asked again in 30 s")
+    page.clock.fast_forward(30_000)
+    status(page).to_contain_text("Answered")
+    assert platform.calls == [MESSAGES] * 2
+
+
+def test_whoever_would_wait_too_long_for_a_busy_provider_is_told_now(
+    page: Page, platform: Provider
+) -> None:
+    platform.fail(MESSAGES, 529, headers={"retry-after": "3600"})
+    type_question(page, "Are you there?")
+    status(page).to_have_text("Try again later: the provider is busy. Your question is still here.")
+    expect(page.locator("[data-stop]")).to_be_hidden()
+
+
+def test_times_are_those_of_the_reader_and_say_so(page: Page, site: str, claim: Claim) -> None:
+    at = claim.opened_at.astimezone(ZoneInfo("America/New_York"))
+    opened = page.locator(".facts time")
+    expect(opened).to_have_text(f"{at.day} {at:%b}, {at:%H:%M}")
+    expect(opened).to_have_attribute("title", f"{claim.opened_at:%Y-%m-%d %H:%M:%S} UTC")
+    expect(page.locator("[data-zone]")).to_contain_text("America/New_York")
+    page.goto(site)
+    expect(page.locator("tbody time")).to_have_text(f"{at.day} {at:%b}, {at:%H:%M}")
+    expect(page.locator("[data-zone]")).to_contain_text("America/New_York")
+
+
 def test_whoever_does_not_want_to_wait_stops_it_and_keeps_the_question(page: Page) -> None:
-    in_database(slow_down, 8_000)
-    in_database(use_up)
+    slow_down(8_000)
+    use_up()
     type_question(page, "Are you there?")
     status(page).to_contain_text("Try again shortly")
     page.keyboard.press("Tab")
@@ -164,7 +234,7 @@ def test_a_provider_in_trouble_is_said_without_its_words(page: Page, platform: P
 
 
 def test_a_paused_class_is_not_asked_again_and_again(page: Page) -> None:
-    in_database(lambda: WorkloadClass.objects.filter(slug="adjuster").update(paused=True))
+    WorkloadClass.objects.filter(slug="adjuster").update(paused=True)
     type_question(page, "Are you there?")
     status(page).to_contain_text("The assistant is paused")
     expect(page.locator("[data-countdown]")).to_be_hidden()
@@ -196,7 +266,7 @@ def test_an_empty_question_is_not_sent(page: Page, platform: Provider) -> None:
 def test_nothing_is_cut_off_at_any_width(
     page: Page, live_server: LiveServer, width: int, complaints: list[str]
 ) -> None:
-    in_database(lambda: make_claim(claimant="W" * 100, insured="x" * 100, place="M" * 100))
+    make_claim(claimant="W" * 100, insured="x" * 100, place="M" * 100)
     page.set_viewport_size({"width": width, "height": 720})
     assert page.evaluate(HIDDEN) == 0
     page.goto(live_server.url)
@@ -210,8 +280,8 @@ def test_nothing_is_cut_off_at_any_width(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(page: Page, live_server: LiveServer, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme)
-    in_database(slow_down, 40_000)
-    in_database(use_up)
+    slow_down(40_000)
+    use_up()
     type_question(page, "Are you there?")
     status(page).to_contain_text("Try again shortly")
     accessible(page)
@@ -240,8 +310,8 @@ def test_without_scripts_the_form_does_it(
     tab.fill("#question", "How?")
     tab.get_by_role("button", name="Ask", exact=True).click()
     expect(tab.locator("[data-answer]").first).to_have_text("By post.")
-    in_database(slow_down, 40_000)
-    in_database(use_up)
+    slow_down(40_000)
+    use_up()
     tab.fill("#question", "Still there?")
     tab.get_by_role("button", name="Ask", exact=True).click()
     expect(tab.get_by_role("alert")).to_contain_text("Try again shortly")

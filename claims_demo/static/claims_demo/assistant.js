@@ -2,7 +2,7 @@
 // Without this script the form works as a plain one.
 
 const SHORTEST_WAIT = 500;
-const UNKNOWN_WAIT = 5_000;
+const UNNAMED_WAIT = { from: 5_000, to: 10_000 }; // another one each time, so that no herd comes
 const PATIENCE = 60_000;
 const GIVES_UP = 15_000;
 const TICK = 200;
@@ -128,49 +128,59 @@ function show(question, body) {
 }
 
 function refused(response, body) {
-  const comesBack = response.status === 429 || response.headers.has("Retry-After");
-  if (comesBack) {
-    if (body.reason === "paused") {
-      end("The assistant is paused. Your question is still here.", "failed");
-    } else {
-      // Nobody keeps the place of a question for which there is no room in time.
-      if (!response.headers.has("Retry-After")) asking.place = newPlace();
-      comeBack(waitOf(response));
-    }
+  const isNamed = response.headers.has("Retry-After");
+  if (body.reason === "paused") {
+    end("The assistant is paused. Your question is still here.", "failed");
+  } else if (response.status === 429 || body.reason === "provider_busy" || isNamed) {
+    // Only a question for which there will be room in time has a place that is kept.
+    if (response.status !== 429 || !isNamed) asking.place = newPlace();
+    comeBack(response, isNamed, whyNot(response, body, isNamed));
   } else if (response.status === 403) {
     end("You are not logged in any more. Log in in another tab, then try again here.", "failed");
   } else {
     if (body.field === "question") box.setAttribute("aria-invalid", "true");
-    const isForAdjusters = body.field === "question" || response.status >= 500;
+    const isForAdjusters =
+      body.field === "question" || response.status === 409 || response.status >= 500;
     const words = isForAdjusters ? body.detail : undefined;
     end(words ?? "That can't be answered. Your question is still here.", "failed");
   }
 }
 
-function waitOf(response) {
-  const milliseconds = Number(response.headers.get("retry-after-ms"));
-  const seconds = Number(response.headers.get("Retry-After"));
-  return Math.max(SHORTEST_WAIT, milliseconds || seconds * 1000 || UNKNOWN_WAIT);
+function whyNot(response, body, isNamed) {
+  if (body.reason === "provider_busy") return "the provider is busy.";
+  if (response.status !== 429) return "the assistant can't be reached just now.";
+  return isNamed ? "there is no room just now." : "there is no room in the next few seconds.";
 }
 
-function comeBack(wait) {
-  const at = Date.now() + wait;
+function comeBack(response, isNamed, why) {
+  const at = Date.now() + (isNamed ? namedWait(response) : unnamedWait());
   if (at > asking.until) {
-    end("There is still no room. Your question is still here: try again later.", "failed");
+    end(`Try again later: ${why} Your question is still here.`, "failed");
     return;
   }
-  say("Try again shortly: others come first. Your question is asked again by itself.", "waiting");
+  say(`Try again shortly: ${why} Your question is asked again by itself.`, "waiting");
   stop.hidden = false;
-  count(at);
   clearInterval(timer);
-  timer = setInterval(() => count(at), TICK);
+  count(at, isNamed);
+  timer = setInterval(() => count(at, isNamed), TICK);
 }
 
-function count(at) {
+function namedWait(response) {
+  const milliseconds = Number(response.headers.get("retry-after-ms"));
+  const seconds = Number(response.headers.get("Retry-After"));
+  return Math.max(SHORTEST_WAIT, milliseconds || seconds * 1000);
+}
+
+function unnamedWait() {
+  return UNNAMED_WAIT.from + Math.random() * (UNNAMED_WAIT.to - UNNAMED_WAIT.from);
+}
+
+// Counts down to a moment that was named; to any other it only waits.
+function count(at, isNamed) {
   const left = at - Date.now();
   const countdown = part("countdown");
-  countdown.hidden = left <= 0;
-  countdown.textContent = `Asked again in ${Math.ceil(left / 1000)} s`;
+  countdown.hidden = !isNamed || left <= 0;
+  countdown.textContent = isNamed ? `Asked again in ${Math.ceil(left / 1000)} s` : "";
   if (left <= 0) {
     clearInterval(timer);
     ask();
