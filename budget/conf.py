@@ -46,6 +46,14 @@ def clusters() -> dict[str, tuple[str, ...]]:
     return {name: tuple(tiers) for name, tiers in named.items()}
 
 
+def dashboard_query_seconds() -> float:
+    """How long one query of a dashboard page may take, in seconds. Default: 4.
+
+    Then the page says that it takes too long, and tries again by itself.
+    """
+    return _setting("DASHBOARD_QUERY_SECONDS", 4.0)
+
+
 def job_threads() -> int:
     """How many jobs one worker process runs at once. Default: 8."""
     return _setting("JOB_THREADS", 8)

@@ -8,6 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
+from budget.dashboard.apology import apologising
+from budget.dashboard.bounded import bounded
+
 View = Callable[..., HttpResponseBase]
 
 SEE_USAGE = "budget.view_usageminute"
@@ -15,7 +18,11 @@ SEE_CALLS = "budget.view_call"
 
 
 def needs(permission: str) -> Callable[[View], View]:
-    """Decorator of a view: nobody without a login gets in, and nobody without the permission."""
+    """Decorator of a view: nobody without a login gets in, and nobody without the permission.
+
+    What it asks the database, who looks included, is bounded, and an apology is made for all
+    that goes wrong with it; see `bounded` and `apologising`.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -24,7 +31,7 @@ def needs(permission: str) -> Callable[[View], View]:
                 raise PermissionDenied
             return view(request, *args, **kwargs)
 
-        return login_required(guarded)
+        return apologising(bounded()(login_required(guarded)))
 
     return decorate
 

@@ -7,11 +7,16 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from psycopg.errors import QueryCanceled
 
 from budget.dashboard.span import DEFAULT, BadAddress
 from budget.services import BudgetError, UnknownPool
 
 Page = Callable[..., HttpResponseBase]
+
+AGAIN_SECONDS = 10
+"""When a page tries again by itself."""
 
 
 def apologising(page: Page) -> Page:
@@ -25,15 +30,23 @@ def apologising(page: Page) -> Page:
         try:
             return page(request, *args, **kwargs)
         except BadAddress as fault:
-            return _sorry(request, 400, fault=str(fault))
+            context = {"fault": str(fault), "default": DEFAULT}
+            return render(request, "budget/dashboard/fault.html", context, status=400)
         except UnknownPool as error:
             raise Http404(str(error)) from None
-        except (BudgetError, InterfaceError, OperationalError):
-            return _sorry(request, 503)
+        except (BudgetError, InterfaceError, OperationalError) as error:
+            return _sorry(request, slow=isinstance(error.__cause__, QueryCanceled))
 
     return apologised
 
 
-def _sorry(request: HttpRequest, status: int, fault: str = "") -> HttpResponse:
-    context = {"fault": fault, "default": DEFAULT}
-    return render(request, "budget/dashboard/apology.html", context, status=status)
+def _sorry(request: HttpRequest, slow: bool) -> HttpResponse:
+    """Rendered without the request: who asks, and what waits to be told, are in the database."""
+    context = {
+        "slow": slow,
+        "posted": request.method == "POST",
+        "address": request.get_full_path(),
+        "seconds": AGAIN_SECONDS,
+    }
+    page = render_to_string("budget/dashboard/apology.html", context)
+    return HttpResponse(page, status=503, headers={"Retry-After": f"{AGAIN_SECONDS}"})

@@ -11,7 +11,6 @@ from django.urls import reverse
 
 from budget.dashboard.access import SEE_CALLS, needs
 from budget.dashboard.addresses import pool_address, sheds_address
-from budget.dashboard.apology import apologising
 from budget.dashboard.marks import SEE_HISTORY
 from budget.dashboard.reasons import in_words
 from budget.dashboard.sheds.filters import Filters
@@ -45,7 +44,6 @@ class Decided(NamedTuple):
 
 
 @needs(SEE_CALLS)
-@apologising
 def call_page(request: HttpRequest, call_id: UUID) -> HttpResponse:
     """A call in words and numbers."""
     call = get_object_or_404(Call, pk=call_id)

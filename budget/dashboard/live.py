@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404
 
 from budget.dashboard import paint
 from budget.dashboard.access import SEE_USAGE, needs
-from budget.dashboard.apology import apologising
 from budget.dashboard.board import board_of
 from budget.dashboard.lineup import slug_of
 from budget.dashboard.marks import marks
@@ -17,7 +16,6 @@ from budget.dashboard.span import BadSpan, span_of
 
 
 @needs(SEE_USAGE)
-@apologising
 def live(request: HttpRequest, slug: str) -> HttpResponse:
     """The steps from `since` on, what holds now, and the policy changes since `version`.
 

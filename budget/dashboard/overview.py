@@ -10,7 +10,6 @@ from django.shortcuts import render
 from budget import services
 from budget.dashboard.access import SEE_CALLS, SEE_USAGE, needs
 from budget.dashboard.addresses import sheds_address
-from budget.dashboard.apology import apologising
 from budget.dashboard.finding import percent
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import UNTAGGED
@@ -50,7 +49,6 @@ class PoolNow(NamedTuple):
 
 
 @needs(SEE_USAGE)
-@apologising
 def overview(request: HttpRequest) -> HttpResponse:
     """Every pool with its state, how much of it is taken, the last hour's sheds and its queues."""
     linked = request.user.has_perm(SEE_CALLS)

@@ -4,7 +4,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from budget.dashboard.access import SEE_USAGE, needs
-from budget.dashboard.apology import apologising
 from budget.dashboard.board import board_of
 from budget.dashboard.context import context_of
 from budget.dashboard.span import span_of
@@ -15,7 +14,6 @@ POOLS = Pool.objects.prefetch_related("limits", "reservations__workload_class")
 
 
 @needs(SEE_USAGE)
-@apologising
 def pool_page(request: HttpRequest, slug: str) -> HttpResponse:
     """All classes on a pool, in the time that the address names."""
     pool = get_object_or_404(POOLS, slug=slug)

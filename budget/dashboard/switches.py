@@ -1,10 +1,12 @@
 """Pausing, draining and resuming: what somebody on call turns in one step, and says why."""
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -107,7 +109,8 @@ def _turn(request: HttpRequest, switch: Switch, row: Row) -> None:
         messages.info(request, UNCHANGED, fail_silently=True)
         return
     words = format_html("{} {}", done, _in_force(_pools(row)))
-    messages.success(request, words, fail_silently=True)
+    # The change is certain once it is committed, which may fail.
+    transaction.on_commit(partial(messages.success, request, words, fail_silently=True))
 
 
 def _in_force(pools: list[Pool]) -> str:

@@ -7,7 +7,6 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from budget.dashboard.access import SEE_USAGE, needs
-from budget.dashboard.apology import apologising
 from budget.dashboard.board import board_of
 from budget.dashboard.context import context_of
 from budget.dashboard.lineup import Member, slug_of
@@ -22,7 +21,6 @@ SEE_CLASS = "budget.view_workloadclass"
 
 
 @needs(SEE_USAGE)
-@apologising
 def class_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One class on a pool, in the time that the address names."""
     pool = get_object_or_404(POOLS, slug=slug)

@@ -201,6 +201,7 @@ def test_the_page_says_what_will_happen_in_numbers(on_call: Client) -> None:
     assert pool_page["where"] == ""
 
 
+@deciding
 def test_the_message_says_since_when_and_under_which_version(on_call: Client) -> None:
     answer = on_call.post(class_switch("pause"), WHY)
     version = PolicyVersion.objects.get()

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from budget.dashboard.bounded import bounded
 from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.grouping import Grouping
 from budget.dashboard.sheds.question import Question
@@ -144,8 +144,8 @@ class Where(NamedTuple):
 
 @contextmanager
 def in_order_of_time() -> Iterator[CursorWrapper]:
-    """A cursor whose queries read calls by the index of sheds."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    """A cursor whose queries read calls by the index of sheds, in bounded time."""
+    with bounded() as cursor:
         cursor.execute(IN_ORDER)
         yield cursor
 

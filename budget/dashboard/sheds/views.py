@@ -4,7 +4,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import get_object_or_404, render
 
 from budget.dashboard.access import SEE_CALLS, needs
-from budget.dashboard.apology import apologising
 from budget.dashboard.sheds.context import context_of
 from budget.dashboard.sheds.entries import place_of
 from budget.dashboard.sheds.export import file_name, lines
@@ -14,7 +13,6 @@ from budget.models import Pool
 
 
 @needs(SEE_CALLS)
-@apologising
 def sheds(request: HttpRequest, slug: str) -> HttpResponse:
     """Who was shed, why, and each shed call."""
     pool = get_object_or_404(Pool, slug=slug)
@@ -24,7 +22,6 @@ def sheds(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @needs(SEE_CALLS)
-@apologising
 def sheds_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The entries of the page, all of them, as a file."""
     pool = get_object_or_404(Pool, slug=slug)
