@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from claims_demo.claims import ANSWER_SECONDS
 from claims_demo.scoreboard import shed_in_words
 from claims_demo.storm.report import Report
-from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS, Service
+from claims_demo.storm.service import ADJUSTERS, OTHERS, Service
 from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import CALM
 from claims_demo.storm.words import in_seconds
@@ -41,8 +42,8 @@ def verdict(report: Report) -> Verdict:
 
 def _told_of_adjusters(tally: Tally, p95_ms: int | None) -> str:
     return (
-        f"{ADJUSTERS.name}: {tally.in_time:,} of {tally.finished:,} questions were answered within "
-        f"{BUDGET_SECONDS:.0f} s, 95 % of the answers within {in_seconds(p95_ms)}. "
+        f"{ADJUSTERS.name}: {tally.in_time:,} of {tally.judged:,} questions were answered within "
+        f"{ANSWER_SECONDS:.0f} s, 95 % waited at most {in_seconds(p95_ms)}. "
         f"The budget admitted {tally.admitted:,} and shed {shed_in_words(tally)}."
     )
 
@@ -63,13 +64,14 @@ def _held_in_words(tally: Tally) -> str:
 
 def _unserved(tally: Tally) -> list[str]:
     faults = [f"{ADJUSTERS.name}: {count} × {fault}" for fault, count in tally.faults.items()]
-    if not tally.finished:
+    if not tally.judged:
         return [*faults, f"No question to the {ADJUSTERS.name} came to an end."]
-    if tally.in_time * 100 < SERVED_PERCENT * tally.finished:
+    if tally.in_time * 100 < SERVED_PERCENT * tally.judged:
         return [
             *faults,
-            f"Only {tally.in_time} of {tally.finished} questions were answered in time: "
-            f"{tally.late} came late, {tally.gave_up} gave up, {tally.failed} failed.",
+            f"Only {tally.in_time} of {tally.judged} questions were answered in time: "
+            f"{tally.late} came late or never, of which {tally.gave_up} were given up and "
+            f"{tally.failed} failed; {tally.unasked} could not be asked, since everybody waited.",
         ]
     return []
 

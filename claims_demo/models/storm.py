@@ -33,7 +33,9 @@ class StormSecond(models.Model):
     """The whole second at whose end it was counted."""
     strength = models.PositiveSmallIntegerField()
     waits_ms = models.JSONField(default=list)
-    """For each answer an adjuster got: the milliseconds since the question was first asked."""
+    """How many milliseconds each question took that was answered, or ended late without."""
+    late_ms = models.JSONField(default=list)
+    """How old each question was at the end that was late and still open."""
     counts = models.JSONField(default=dict)
     """The `tallies` as JSON."""
 

@@ -12,10 +12,10 @@ import httpx2
 from django.urls import reverse
 
 from claims_demo.models import Claim
+from claims_demo.storm.question import OpenQuestion
 from claims_demo.storm.report import Orders
-from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS
+from claims_demo.storm.service import ADJUSTERS
 from claims_demo.storm.stage import Stage
-from claims_demo.storm.tally import count
 
 CREW = 24
 """Adjusters on duty: so many wait for an answer at most."""
@@ -45,8 +45,7 @@ class Adjusters:
     """
 
     def __init__(self, stage: Stage, orders: Orders) -> None:
-        self.waiting = 0
-        """How many have asked and know nothing yet."""
+        self._open: set[OpenQuestion] = set()
         self._stage = stage
         self._orders = orders
         self._random = Random(SEED)
@@ -62,7 +61,7 @@ class Adjusters:
         try:
             await self._log_in()
             with suppress(httpx2.HTTPError):
-                await self._answered(monotonic())
+                await self._answered()
         except BaseException:
             await self._client.aclose()
             raise
@@ -70,6 +69,16 @@ class Adjusters:
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
+
+    @property
+    def waiting(self) -> int:
+        """How many have asked and know nothing yet."""
+        return len(self._open)
+
+    @property
+    def late_ms(self) -> list[int]:
+        """How long those have waited so far who wait for too long already."""
+        return [round(1000 * question.age) for question in self._open if question.is_late]
 
     def look_around(self) -> None:
         """Learn which claims there are to ask about now. Asks the database."""
@@ -79,7 +88,9 @@ class Adjusters:
         """Ask to the storm's end; whoever waits then is left a moment to be answered."""
         under_way: set[asyncio.Task[None]] = set()
         async for due in self._stage.due(ADJUSTERS):
-            for _ in range(min(due, CREW - len(under_way))):
+            free = min(due, CREW - len(under_way))
+            self._stage.tally(ADJUSTERS).unasked += due - free
+            for _ in range(free):
                 task = asyncio.create_task(self._ask())
                 under_way.add(task)
                 task.add_done_callback(under_way.discard)
@@ -96,20 +107,23 @@ class Adjusters:
 
     async def _ask(self) -> None:
         """Ask one question until it is answered or given up, and count what came of it."""
-        self._stage.tally(ADJUSTERS).asked += 1
-        self.waiting += 1
-        began = monotonic()
+        question = OpenQuestion(self._stage)
+        self._open.add(question)
         try:
-            answered = await self._answered(began)
-        except httpx2.HTTPError as error:
-            self._count_fault(f"{type(error).__name__}: {error}")
-        else:
-            self._count_end(answered, monotonic() - began)
+            if await self._answered():
+                question.answered()
+            else:
+                question.given_up()
+        except Exception as error:
+            # Whatever it is: a crew that shrinks unseen would make the storm look harmless.
+            question.failed(kind_of(error))
         finally:
-            self.waiting -= 1
+            question.close()
+            self._open.discard(question)
 
-    async def _answered(self, began: float) -> bool:
+    async def _answered(self) -> bool:
         """Whether a question was answered; raises HTTPStatusError at anything but a refusal."""
+        until = monotonic() + PATIENCE_SECONDS
         address = reverse("ask", args=[self._random.choice(self._numbers)])
         body = {"question": self._random.choice(QUESTIONS)}
         place = str(uuid4())
@@ -121,9 +135,7 @@ class Adjusters:
             wait = retry_after(response)
             if "retry-after" not in response.headers:
                 place = str(uuid4())
-            if response.json().get("reason") == "paused":
-                return False
-            if monotonic() + wait > began + PATIENCE_SECONDS:
+            if is_paused(response) or monotonic() + wait > until:
                 return False
             if await self._stage.ends_within(wait):
                 return False
@@ -131,22 +143,6 @@ class Adjusters:
     @property
     def _csrf(self) -> dict[str, str]:
         return {"X-CSRFToken": self._client.cookies[CSRF_COOKIE]}
-
-    def _count_end(self, answered: bool, seconds: float) -> None:
-        tally = self._stage.tally(ADJUSTERS)
-        if answered:
-            self._stage.sheet.waits_ms.append(round(1000 * seconds))
-        if answered and seconds <= BUDGET_SECONDS:
-            tally.in_time += 1
-        elif answered:
-            tally.late += 1
-        elif seconds > BUDGET_SECONDS or not self._stage.closing.is_set():
-            tally.gave_up += 1
-
-    def _count_fault(self, fault: str) -> None:
-        tally = self._stage.tally(ADJUSTERS)
-        tally.failed += 1
-        count(tally.faults, fault[:200])
 
 
 def retry_after(response: httpx2.Response) -> float:
@@ -156,9 +152,29 @@ def retry_after(response: httpx2.Response) -> float:
     """
     if response.status_code not in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         response.raise_for_status()
-    milliseconds = response.headers.get("retry-after-ms")
-    seconds = response.headers.get("retry-after", UNKNOWN_WAIT)
-    return max(SHORTEST_WAIT, int(milliseconds) / 1000 if milliseconds else float(seconds))
+    wait = _number(response.headers.get("retry-after-ms")) / 1000
+    return max(SHORTEST_WAIT, wait or _number(response.headers.get("retry-after")) or UNKNOWN_WAIT)
+
+
+def is_paused(response: httpx2.Response) -> bool:
+    """Whether a refusal says that somebody paused the assistant; a proxy's says nothing."""
+    try:
+        body = response.json()
+    except ValueError:
+        return False
+    return isinstance(body, dict) and body.get("reason") == "paused"
+
+
+def kind_of(error: Exception) -> str:
+    """What went wrong, the same for all cases of it, so without any address."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        return f"{error.response.status_code} {error.response.reason_phrase}"
+    return type(error).__name__
+
+
+def _number(text: str | None) -> float:
+    """What a header says; 0 for what is missing, or a date."""
+    return float(text) if text and text.isascii() and text.isdigit() else 0.0
 
 
 def _latest_claims() -> list[str]:

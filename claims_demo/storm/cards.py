@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from budget import services
 from budget.services import QueueView
-from claims_demo.claims import POOL
-from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS, Service
+from claims_demo.claims import ANSWER_SECONDS, POOL
+from claims_demo.storm.service import ADJUSTERS, OTHERS, Service
 from claims_demo.storm.span import Span
-from claims_demo.storm.words import NOT_KNOWN, in_percent, in_seconds
+from claims_demo.storm.words import NOT_KNOWN, in_number, in_percent, in_seconds
 
 
 class Figure(NamedTuple):
@@ -40,12 +40,15 @@ def cards(minute: Span) -> list[Card]:
 def _adjusters(minute: Span) -> Card:
     slug = ADJUSTERS.workload_class
     asked = minute.tally(slug)
-    within = f"within {BUDGET_SECONDS:.0f} seconds"
+    unanswered = asked.unanswered if asked.judged else None
+    within = f"answered within {ANSWER_SECONDS:.0f} seconds"
     return Card(
         ADJUSTERS.name,
         [
-            Figure(f"{slug}-p95", "95 % of answers within", in_seconds(minute.wait_ms(0.95))),
             Figure(f"{slug}-in-time", within, in_percent(asked.in_time_percent)),
+            Figure(f"{slug}-p95", "95 % wait at most", in_seconds(minute.wait_ms(0.95))),
+            Figure(f"{slug}-shed", "told to try again", in_percent(asked.shed_percent)),
+            Figure(f"{slug}-unanswered", "without an answer", in_number(unanswered)),
         ],
     )
 

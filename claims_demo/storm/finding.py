@@ -1,13 +1,14 @@
 """What the last minute of a storm shows, in a sentence or two."""
 
-from claims_demo.storm.service import ADJUSTERS, BUDGET_SECONDS, OTHERS
+from claims_demo.claims import ANSWER_SECONDS
+from claims_demo.storm.service import ADJUSTERS, OTHERS
 from claims_demo.storm.span import Span
 from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import CALM
 from claims_demo.storm.words import in_percent, in_seconds
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-NOTHING_ASKED = "No adjuster's question came to an end in the last minute."
+NOTHING_ASKED = "No adjuster asked anything in the last minute."
 NOTHING_TURNED_AWAY = "No other work was turned away."
 
 
@@ -24,13 +25,25 @@ def finding(minute: Span) -> str:
 
 
 def _answered(asked: Tally, p95_ms: int | None) -> str:
-    if not asked.finished:
+    if not asked.judged:
         return NOTHING_ASKED
-    most = "" if p95_ms is None else f", 95 % of the answers within {in_seconds(p95_ms)}"
+    most = "" if p95_ms is None else f", and 95 % waited at most {in_seconds(p95_ms)}"
     return (
         f"In the last minute {in_percent(asked.in_time_percent)} of the adjusters' questions were "
-        f"answered within {BUDGET_SECONDS:.0f} seconds{most}."
+        f"answered within {ANSWER_SECONDS:.0f} seconds{most}.{_unserved(asked)}"
     )
+
+
+def _unserved(asked: Tally) -> str:
+    """What became of the others; some of a minute's failures were late the minute before."""
+    fates = {
+        "waited longer": max(0, asked.late - asked.gave_up - asked.failed),
+        "gave up": asked.gave_up,
+        "met an error": asked.failed,
+        "found everybody waiting already": asked.unasked,
+    }
+    told = [f"{count:,} {fate}" for fate, count in fates.items() if count]
+    return f" Of the others {', '.join(told)}." if told else ""
 
 
 def _turned_away(minute: Span) -> str:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.cards import cards
 from claims_demo.storm.finding import finding
-from claims_demo.storm.service import OTHERS
+from claims_demo.storm.service import ADJUSTERS, OTHERS
 from claims_demo.storm.span import Span
 
 SHOWN = timedelta(minutes=5)
@@ -40,7 +40,7 @@ def standing(now: datetime) -> dict[str, Any]:
     """How things stand: in words, in figures, and how strong the storm is to be."""
     seconds = list(StormSecond.objects.filter(at__gt=now - MINUTE).order_by("at"))
     running = bool(seconds) and seconds[-1].at > now - SILENT
-    minute = Span(seconds)
+    minute = Span(seconds if running else [])
     control = StormControl.objects.first()
     return {
         "at": int(now.timestamp()),
@@ -48,20 +48,19 @@ def standing(now: datetime) -> dict[str, Any]:
         "words": finding(minute) if running else NO_STORM,
         "cards": cards(minute),
         "chosen": control.strength if control else None,
-        "control": _control(control, minute.strength if running else None),
+        "control": _control(control, minute.strength),
     }
 
 
-def _control(control: StormControl | None, strength: int | None) -> str:
+def _control(control: StormControl | None, strength: int) -> str:
     """Who decides how strong the storm is, and what it is now."""
     if control and control.strength:
         return f"×{control.strength}, chosen by {control.chosen_by}."
-    now = f", now ×{strength}" if strength else ""
-    return f"Automatic: calm and storm take turns{now}."
+    return f"Automatic: calm and storm take turns, now ×{strength}."
 
 
 def _points(start: datetime) -> list[list[float | None]]:
-    """By second: when, the strength, quantiles of the wait in ms, turned away per second."""
+    """By second: when, the strength, quantiles of the wait in ms, losses per second."""
     seconds = list(
         StormSecond.objects.filter(at__gt=start - SMOOTHED).order_by("at")[
             : MOST_POINTS + SMOOTHED.seconds
@@ -74,11 +73,19 @@ def _points(start: datetime) -> list[list[float | None]]:
 def _point(seconds: Sequence[StormSecond]) -> list[float | None]:
     last = seconds[-1]
     recent = Span([each for each in seconds[-10:] if each.at > last.at - SMOOTHED])
-    away = [recent.turned_away_per_second(service.workload_class) for service in OTHERS]
+    rates = [recent.per_second(lost) for lost in _lost(recent)]
     return [
         int(last.at.timestamp()),
         last.strength,
         recent.wait_ms(0.5),
         recent.wait_ms(0.95),
-        *(None if rate is None else round(rate, 1) for rate in away),
+        *(None if rate is None else round(rate, 1) for rate in rates),
+    ]
+
+
+def _lost(span: Span) -> list[int]:
+    """By service: questions not answered in time, other work refused or expired."""
+    return [
+        span.tally(ADJUSTERS.workload_class).unserved,
+        *(span.tally(service.workload_class).turned_away for service in OTHERS),
     ]

@@ -2,6 +2,9 @@
 
 import math
 
+MOST_OWED_SECONDS = 1.0
+"""Of work; whoever lags behind by more would go on with the storm in the calm."""
+
 
 class Pace:
     """Whole events out of so many per second, multiplied by the storm's strength."""
@@ -13,7 +16,8 @@ class Pace:
 
     def due(self, strength: int, seconds: float) -> int:
         """How many fall into the `seconds` that went by, with what was left over before."""
-        self._owed += min(self._per_second * strength, self._most) * seconds
+        rate = min(self._per_second * strength, self._most)
+        self._owed += rate * min(seconds, MOST_OWED_SECONDS)
         whole = int(self._owed)
         self._owed -= whole
         return whole

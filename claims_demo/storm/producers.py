@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 ENQUEUED = "enqueued"
 SEED = 7
-MOST_AT_ONCE = 50
-"""Claims handed in together; what is beyond it waits for the next night."""
+MOST_AT_ONCE = 10
+"""Claims handed in before looking whether the storm is over."""
 REST_SECONDS = 1.0
 """Between looks at whether a full queue has room again."""
 
@@ -32,6 +32,8 @@ async def take_in_events(stage: Stage) -> None:
     random = Random(SEED)
     async for number in stage.due(RESCORE):
         for _ in range(number):
+            if stage.closing.is_set():
+                break
             outcome = await _tried(stage, RESCORE, take_in, random)
             if outcome is not None:
                 _count(stage, RESCORE, {outcome: 1})
@@ -40,10 +42,14 @@ async def take_in_events(stage: Stage) -> None:
 async def classify_claims(stage: Stage) -> None:
     """Claims are handed in for classification; when some are refused, the rest waits for room."""
     async for number in stage.due(NIGHTLY):
-        outcomes = await _tried(stage, NIGHTLY, classify, min(number, MOST_AT_ONCE)) or Counter()
-        _count(stage, NIGHTLY, outcomes)
-        if outcomes.keys() - {ENQUEUED}:
-            await _room_again(stage)
+        while number > 0 and not stage.closing.is_set():
+            step = min(number, MOST_AT_ONCE)
+            outcomes = await _tried(stage, NIGHTLY, classify, step) or Counter()
+            _count(stage, NIGHTLY, outcomes)
+            if outcomes.keys() - {ENQUEUED}:
+                await _room_again(stage)
+                break
+            number -= step
 
 
 async def _room_again(stage: Stage) -> None:
@@ -61,7 +67,7 @@ async def _tried(stage: Stage, service: Service, step: Callable[..., T], *args: 
         return await asyncio.to_thread(step, *args)
     except (BudgetError, DatabaseError) as error:
         stage.tally(service).failed += 1
-        count(stage.tally(service).faults, f"{type(error).__name__}: {error}"[:200])
+        count(stage.tally(service).faults, type(error).__name__)
         return None
 
 

@@ -30,4 +30,5 @@ class Report(msgspec.Struct):
     waiting: dict[str, int]
     """Likewise: questions whose adjuster waits, jobs in the queue."""
     p95_ms: int | None
-    """Within how many milliseconds 95 % of the latest answers came."""
+    """How many milliseconds 95 % of the latest questions waited at most, those that are late
+    and still open included."""

@@ -19,6 +19,7 @@ def record(at: datetime, strength: int, sheet: Sheet) -> None:
         at=at,
         strength=strength,
         waits_ms=sheet.waits_ms,
+        late_ms=sheet.late_ms,
         counts=msgspec.to_builtins(sheet.tallies),
     )
     StormSecond.objects.bulk_create([second], ignore_conflicts=True)

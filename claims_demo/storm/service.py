@@ -3,9 +3,6 @@
 import math
 from dataclasses import dataclass
 
-BUDGET_SECONDS = 2.0
-"""Within which an adjuster is to have an answer, from first asking."""
-
 
 @dataclass(frozen=True)
 class Service:

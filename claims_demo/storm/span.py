@@ -14,6 +14,8 @@ class Span:
     def __init__(self, seconds: Sequence[StormSecond]) -> None:
         self._seconds = seconds
         self._waits = [wait for second in seconds for wait in second.waits_ms]
+        if seconds:
+            self._waits += seconds[-1].late_ms
 
     @property
     def strength(self) -> int:
@@ -25,14 +27,19 @@ class Span:
         return reduce(Tally.plus, self._of(workload_class), Tally())
 
     def wait_ms(self, part: float) -> int | None:
-        """Within how many milliseconds so many of the adjusters' answers came; None of none."""
+        """How many milliseconds so great a part of the adjusters waited at most; None of none.
+
+        Of those who wait still, the late ones count with what they have waited.
+        """
         return quantile(self._waits, part)
 
-    def turned_away_per_second(self, workload_class: str) -> float | None:
-        """Refused or expired, on the average; None of no seconds."""
+    def per_second(self, count: int) -> float | None:
+        """So much, spread over the time from the first second to the last; None of no seconds."""
         if not self._seconds:
             return None
-        return sum(each.turned_away for each in self._of(workload_class)) / len(self._seconds)
+        # A busy storm may account for several seconds in one.
+        time = self._seconds[-1].at - self._seconds[0].at
+        return count / (1 + time.total_seconds())
 
     def _of(self, workload_class: str) -> list[Tally]:
         tallies = (second.tallies.get(workload_class) for second in self._seconds)

@@ -26,7 +26,9 @@ class Sheet:
     tallies: dict[str, Tally] = field(default_factory=_blank)
     """By workload class."""
     waits_ms: list[int] = field(default_factory=list)
-    """How long each adjuster waited who was answered."""
+    """How long each question took that was answered, or late when it ended otherwise."""
+    late_ms: list[int] = field(default_factory=list)
+    """How old each question is that is late and still open."""
 
 
 class Stage:

@@ -59,6 +59,7 @@ class Storm:
     async def _account(self) -> None:
         """Ends the second: what the services and the ledger counted is kept and reported."""
         sheet, at = self.stage.turn(), datetime.fromtimestamp(round(time()), UTC)
+        sheet.late_ms = self.adjusters.late_ms
         try:
             chosen = await asyncio.to_thread(self._close, sheet, at, self.stage.strength)
         except (BudgetError, DatabaseError) as error:
@@ -97,7 +98,7 @@ class Storm:
             strongest=self.strongest,
             tallies=self.tallies,
             waiting=self.waiting,
-            p95_ms=quantile(self.waits_ms, 0.95),
+            p95_ms=quantile([*self.waits_ms, *self.adjusters.late_ms], 0.95),
         )
         # When whoever reads it was killed, the input ends too, and the storm with it.
         with suppress(BrokenPipeError):

@@ -10,15 +10,18 @@ class Tally(msgspec.Struct, omit_defaults=True):
 
     asked: int = 0
     """Questions first asked, claim events, claims to classify."""
+    unasked: int = 0
+    """Questions that nobody was free to ask, since the whole crew waited for answers."""
     in_time: int = 0
+    """Questions answered within the budget of time."""
     late: int = 0
-    """Questions answered within the budget of time, and after it."""
+    """Questions that were not, counted as soon as that is known."""
     gave_up: int = 0
-    """Questions refused for good, or for longer than anybody waits."""
+    """Late ones refused for good, or for longer than anybody waits."""
     failed: int = 0
-    """Without an answer or a refusal."""
+    """Late ones without an answer or a refusal; work that could not be handed in."""
     faults: dict[str, int] = {}
-    """What went wrong, in words."""
+    """What went wrong, by kind."""
     enqueued: int = 0
 
     offered: int = 0
@@ -32,9 +35,19 @@ class Tally(msgspec.Struct, omit_defaults=True):
     """Seconds in which the queue waited for capacity, by the reason it was refused with."""
 
     @property
-    def finished(self) -> int:
-        """Questions whose end is known."""
-        return self.in_time + self.late + self.gave_up + self.failed
+    def judged(self) -> int:
+        """Questions of which it is known whether they were answered in time."""
+        return self.in_time + self.unserved
+
+    @property
+    def unserved(self) -> int:
+        """Questions that were not answered in time."""
+        return self.late + self.unasked
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that got no answer at all."""
+        return self.gave_up + self.failed + self.unasked
 
     @property
     def shed_total(self) -> int:
@@ -48,8 +61,8 @@ class Tally(msgspec.Struct, omit_defaults=True):
 
     @property
     def in_time_percent(self) -> float | None:
-        """How many of the questions were answered in time; None if none came to an end."""
-        return 100 * self.in_time / self.finished if self.finished else None
+        """How many of the questions were answered in time; None if of none it is known."""
+        return 100 * self.in_time / self.judged if self.judged else None
 
     @property
     def shed_percent(self) -> float | None:

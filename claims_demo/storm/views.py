@@ -9,10 +9,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from claims_demo.claims import POOL
+from budget.models import Pool
+from claims_demo.claims import ANSWER_SECONDS, POOL
 from claims_demo.models.storm import StormControl
 from claims_demo.storm.live import SHOWN, live, standing
-from claims_demo.storm.service import BUDGET_SECONDS, OTHERS
+from claims_demo.storm.service import SERVICES
 from claims_demo.storm.weather import STRENGTHS
 
 AUTOMATIC = "automatic"
@@ -30,8 +31,9 @@ def storm(request: HttpRequest) -> HttpResponse:
         "now": now,
         "pool": POOL,
         "strengths": STRENGTHS,
-        "budget_seconds": BUDGET_SECONDS,
-        "others": OTHERS,
+        "budget_seconds": ANSWER_SECONDS,
+        "services": [{"slug": each.workload_class, "name": each.name} for each in SERVICES],
+        "pool_id": Pool.objects.filter(slug=POOL).values_list("pk", flat=True).first(),
         "shown_seconds": int(SHOWN.total_seconds()),
     }
     return render(request, "claims_demo/storm.html", context)

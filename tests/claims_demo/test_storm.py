@@ -41,6 +41,12 @@ def test_no_more_falls_due_than_there_are_people_to_ask() -> None:
     assert Pace(per_second=2, most_per_second=5).due(10, 1) == 5
 
 
+def test_whoever_lags_behind_owes_a_second_of_work_at_most() -> None:
+    pace = Pace(per_second=3)
+    assert pace.due(10, 60) == 30
+    assert pace.due(1, 1) == 3, "a calm is calm"
+
+
 def test_tallies_add_up_and_differ_field_by_field() -> None:
     one = Tally(asked=2, shed={"headroom": 1, "queue_full": 2})
     both = one.plus(Tally(asked=1, shed={"headroom": 3}, expired=4))
@@ -52,6 +58,7 @@ def test_what_nobody_asked_for_has_no_percentage() -> None:
     assert Tally().in_time_percent is None
     assert Tally().shed_percent is None
     assert Tally(in_time=3, late=1).in_time_percent == 75
+    assert Tally(in_time=3, late=2, gave_up=1, failed=1, unasked=1).in_time_percent == 50
     assert Tally(offered=10, shed={"headroom": 4}).shed_percent == 40
 
 
@@ -87,9 +94,22 @@ def test_a_span_of_seconds_sums_them_up() -> None:
     span = Span(seconds([300, 900], [], [500], rescore=Tally(shed={"headroom": 2}, expired=1)))
     assert span.wait_ms(0.5) == 500
     assert span.tally("rescore") == Tally(shed={"headroom": 6}, expired=3)
-    assert span.turned_away_per_second("rescore") == 3
-    assert span.turned_away_per_second("nightly") == 0
-    assert Span([]).turned_away_per_second("rescore") is None
+    assert span.per_second(9) == 3
+    assert span.tally("nightly") == Tally()
+    assert Span([]).per_second(0) is None
+
+
+def test_rates_are_by_time_however_few_seconds_were_accounted_for() -> None:
+    first, *_, last = seconds([], [], [], [], [])
+    assert Span([first, last]).per_second(10) == 2
+
+
+def test_who_waits_for_too_long_already_counts_with_that() -> None:
+    found = seconds([300], [400])
+    found[0].late_ms = [99_000]
+    found[1].late_ms = [5_000, 61_000]
+    assert Span(found).wait_ms(0.95) == 61_000
+    assert Span(found).wait_ms(0.5) == 400
 
 
 def in_plain_spaces(text: str) -> str:
@@ -107,9 +127,9 @@ def test_the_finding_says_who_was_served_and_who_went_short() -> None:
     )
     assert in_plain_spaces(finding(storm)) == (
         "Claims come in at 10 times their usual pace. In the last minute 99 % of the adjusters' "
-        "questions were answered within 2 seconds, 95 % of the answers within 0.8 s. Meanwhile "
-        "of re-score 40 % was refused, and of nightly classification 90 % was refused and 3 jobs "
-        "expired."
+        "questions were answered within 2 seconds, and 95 % waited at most 0.8 s. Of the others 1 "
+        "waited longer. Meanwhile of re-score 40 % was refused, and of nightly classification 90 % "
+        "was refused and 3 jobs expired."
     )
 
 
@@ -117,10 +137,17 @@ def test_the_finding_of_a_calm_is_calm() -> None:
     calm = Span(seconds([400], strength=1, adjuster=Tally(in_time=1)))
     assert in_plain_spaces(finding(calm)) == (
         "Claims come in at their usual pace. In the last minute 100 % of the adjusters' questions "
-        "were answered within 2 seconds, 95 % of the answers within 0.4 s. No other work was "
+        "were answered within 2 seconds, and 95 % waited at most 0.4 s. No other work was "
         "turned away."
     )
-    assert "No adjuster's question came to an end" in finding(Span(seconds([], strength=1)))
+    assert "No adjuster asked anything" in finding(Span(seconds([], strength=1)))
+
+
+def test_the_finding_says_what_became_of_those_who_were_not_served() -> None:
+    asked = Tally(in_time=1, late=9, gave_up=3, failed=2, unasked=5)
+    assert "Of the others 4 waited longer, 3 gave up, 2 met an error, 5 found everybody" in finding(
+        Span(seconds([400], adjuster=asked))
+    )
 
 
 @pytest.mark.django_db

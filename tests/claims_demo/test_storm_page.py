@@ -15,7 +15,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from budget.policy.groups import VIEWERS
+from budget.models import Pool
+from budget.policy.groups import EDITORS, VIEWERS
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.live import MOST_POINTS
 from claims_demo.storm.tally import Tally
@@ -28,7 +29,7 @@ def rage(count: int, until: datetime | None = None, strength: int = 10) -> datet
     """Stores so many seconds of a storm; returns the last."""
     last = (until or timezone.now()).replace(microsecond=0)
     tallies = {
-        "adjuster": Tally(asked=2, in_time=2),
+        "adjuster": Tally(asked=2, in_time=2, late=1),
         "rescore": Tally(offered=15, admitted=5, shed={"queue_full": 5}),
         "nightly": Tally(offered=10, shed={"headroom": 9}, expired=1),
     }
@@ -76,6 +77,8 @@ def test_without_a_storm_it_says_how_to_start_one(adjuster: Client) -> None:
     page = adjuster.get("/storm/").content.decode()
     assert "No storm is running." in page
     assert re.search(r'<p id="storm-start">\s+<code>make demo</code> starts one', page)
+    assert re.search(r'<form id="storm-control".* hidden>', page)
+    assert re.search(r'<p id="storm-try" hidden>', page)
     found = live(adjuster)
     assert (found["points"], found["running"], found["more"]) == ([], False, False)
 
@@ -85,7 +88,7 @@ def test_a_point_sums_up_ten_seconds(adjuster: Client) -> None:
     found = live(adjuster)
     assert found["running"]
     assert len(found["points"]) == 30
-    assert found["points"][-1] == [int(last.timestamp()), 10, 400, 700, 5.0, 10.0]
+    assert found["points"][-1] == [int(last.timestamp()), 10, 400, 700, 1.0, 5.0, 10.0]
     assert found["figures"]["adjuster-p95"] == "0.7 s"
     assert found["figures"]["rescore-shed"] == "33 %"
     assert found["figures"]["nightly-state"] == "green"
@@ -107,9 +110,43 @@ def test_a_poll_brings_what_is_new_and_little_at_a_time(adjuster: Client) -> Non
     assert live(adjuster, after=int(last.timestamp()))["points"] == []
 
 
-def test_a_storm_that_ended_is_over(adjuster: Client) -> None:
+def test_a_storm_that_ended_is_over_and_so_are_its_figures(adjuster: Client) -> None:
     rage(5, until=timezone.now() - timedelta(seconds=30))
-    assert live(adjuster)["words"] == "No storm is running."
+    found = live(adjuster)
+    assert found["words"] == "No storm is running."
+    assert found["figures"]["adjuster-p95"] == "–"
+    assert found["figures"]["rescore-shed"] == "–"
+    assert found["figures"]["rescore-depth"] == "0", "queues there are without a storm"
+
+
+def test_starving_adjusters_show(adjuster: Client) -> None:
+    last = rage(30)
+    second = StormSecond.objects.get(at=last)
+    second.counts["adjuster"] = msgspec.to_builtins(
+        Tally(late=8, gave_up=4, failed=3, unasked=6, offered=4, shed={"pool_exhausted": 3})
+    )
+    second.late_ms = [40_000] * 20
+    second.save()
+    found = live(adjuster)
+    assert found["points"][-1][2:5] == [700, 40_000, 2.3]
+    figures = found["figures"]
+    assert figures["adjuster-p95"] == "40.0 s"
+    assert figures["adjuster-in-time"] == "57 %"
+    assert figures["adjuster-shed"] == "75 %"
+    assert figures["adjuster-unanswered"] == "13"
+    assert "4 gave up, 3 met an error, 6 found everybody waiting already" in found["words"]
+
+
+def test_who_may_edit_is_led_to_where_the_floor_is_taken_away(adjuster: Client) -> None:
+    rage(5)
+    form = f"/admin/budget/pool/{Pool.objects.get().pk}/change/"
+    assert form not in adjuster.get("/storm/").content.decode()
+    user = User.objects.get()
+    user.groups.add(Group.objects.get(name=EDITORS))
+    user.is_staff = True
+    user.save()
+    assert f'href="{form}"' in adjuster.get("/storm/").content.decode()
+    assert adjuster.get(form).status_code == 200
 
 
 def test_a_pool_that_an_edit_took_away_leaves_no_figures(adjuster: Client) -> None:
@@ -129,6 +166,7 @@ def test_anybody_may_choose_a_strength_and_leave_it_to_the_weather_again(adjuste
     answer = adjuster.post("/storm/strength", {"strength": "4"})
     assert answer.headers["Location"] == "/storm/"
     assert StormControl.objects.get().strength == 4
+    rage(5)
     assert live(adjuster)["control"] == f"×4, chosen by {MARKUP}."
     assert MARKUP not in adjuster.get("/storm/").content.decode()
     adjuster.post("/storm/strength", {"strength": "automatic"})
@@ -168,7 +206,8 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1280, "height": 900})
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        opened = context.new_page()
         opened.on("console", lambda message: complaints.append(message.text))
         opened.on("pageerror", lambda error: complaints.append(str(error)))
         opened.goto(f"{live_server.url}/login/?next=/storm/")
@@ -220,6 +259,48 @@ def test_the_strength_is_chosen_by_keyboard(page: Page, complaints: list[str]) -
     page.keyboard.press("Space")
     expect(chosen).to_have_text("Automatic")
     assert complaints == []
+
+
+@pytest.mark.browser
+def test_after_logging_in_again_elsewhere_the_buttons_still_work(
+    page: Page, complaints: list[str]
+) -> None:
+    page.wait_for_selector("#storm-shed canvas")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.click("text=Log out")
+    other.goto(page.url)
+    other.fill("#id_username", MARKUP)
+    other.fill("#id_password", "secret")
+    other.keyboard.press("Enter")
+    other.wait_for_selector("#storm")
+    page.click("button:text-is('×10')")
+    expect(page.locator("button[aria-pressed=true]")).to_have_text("×10")
+    assert complaints == []
+
+
+@pytest.mark.browser
+def test_the_control_goes_with_the_storm_and_comes_with_it(page: Page) -> None:
+    control = page.locator("#storm-control")
+    expect(control).to_be_visible()
+    in_background(StormSecond.objects.all().delete)
+    expect(control).to_be_hidden()
+    expect(page.locator("#storm-start")).to_be_visible()
+    in_background(lambda: rage(2))
+    expect(control).to_be_visible()
+
+
+@pytest.mark.browser
+def test_the_last_moment_on_the_axis_is_written_whole(page: Page) -> None:
+    page.wait_for_selector("#storm-latency canvas")
+    right = page.evaluate(
+        """() => {
+            const chart = document.querySelector("#storm-latency .u-wrap").getBoundingClientRect();
+            const drawn = document.querySelector("#storm-latency .u-over").getBoundingClientRect();
+            return chart.right - drawn.right;
+        }"""
+    )
+    assert right >= 25
 
 
 @pytest.mark.browser

@@ -17,8 +17,8 @@ def test_it_is_good_when_the_adjusters_were_served_and_others_went_short() -> No
     told, broken = verdict(report())
     assert broken == []
     assert told == [
-        "adjuster assistant: 18 of 18 questions were answered within 2 s, 95 % of the answers "
-        "within 0.9 s. The budget admitted 20 and shed 0.",
+        "adjuster assistant: 18 of 18 questions were answered within 2 s, 95 % waited at most "
+        "0.9 s. The budget admitted 20 and shed 0.",
         "re-score: 21 of 30 jobs were let into the queue, 12 were begun, 0 expired, 9 wait. "
         "The budget shed 9 (9 queue_full).",
         "nightly classification: 80 of 80 jobs were let into the queue, 0 were begun, 7 expired, "

@@ -9,7 +9,11 @@
   const ROWS = 60;
   const PATIENCE = 8000;
   const HEIGHT = 180;
-  const COLUMNS = ["at", "strength", "median", "most", "rescore", "nightly"];
+  const SERVICES = JSON.parse(document.getElementById("storm-services").textContent);
+  const LOSSES = SERVICES.map(({ slug }) => slug);
+  const COLUMNS = ["at", "strength", "median", "most", ...LOSSES];
+  const DASHES = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
+  const HALF_A_LABEL = 30;
   const SECONDS = new Set(["median", "most"]);
   const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 
@@ -105,6 +109,7 @@
       {
         width: holder.clientWidth,
         height: HEIGHT,
+        padding: [null, HALF_A_LABEL, null, null],
         cursor: { sync: { key: "storm" }, drag: { x: false, y: false } },
         scales: {
           x: { range: shown },
@@ -127,12 +132,11 @@
   function drawAll() {
     charts.forEach(({ chart }) => chart.destroy());
     charts = [];
-    const { first, second } = page.dataset;
     draw("storm-latency", ["most", "median"],
-      [line("95 % within", "most", " s"), line("half within", "median", " s", [6, 4])],
+      [line("95 % at most", "most", " s"), line("half at most", "median", " s", DASHES[1])],
       1.5 * BUDGET, " s", { drawClear: [shade], draw: [drawBudget] });
-    draw("storm-shed", ["rescore", "nightly"],
-      [line(first, "rescore", "/s"), line(second, "nightly", "/s", [6, 4])],
+    draw("storm-shed", LOSSES,
+      SERVICES.map(({ name }, place) => line(name, `loss-${place + 1}`, "/s", DASHES[place])),
       1, "/s", { drawClear: [shade] });
   }
 
@@ -160,8 +164,10 @@
   function tell(now) {
     say("storm-words", now.words);
     document.getElementById("storm-start").hidden = now.running;
+    for (const id of ["storm-control", "storm-try"]) document.getElementById(id).hidden = !now.running;
     Object.entries(now.figures).forEach(([name, text]) => {
       const place = page.querySelector(`[data-figure="${CSS.escape(name)}"]`);
+      if (!place) return;
       if (place.textContent !== text) place.textContent = text;
       place.dataset.value = text;
     });
@@ -230,8 +236,15 @@
     if (text) next(2000);
   }
 
+  /* After logging in again elsewhere the cookie is newer than the page. */
+  function refreshToken(form) {
+    const cookie = document.cookie.split("; ").find((one) => one.startsWith("csrftoken="));
+    if (cookie) form.elements.csrfmiddlewaretoken.value = cookie.slice("csrftoken=".length);
+  }
+
   async function choose(event) {
     event.preventDefault();
+    refreshToken(event.target);
     const sent = new FormData(event.target, event.submitter);
     try {
       const answer = await fetch(event.target.action, { method: "POST", body: sent, redirect: "manual" });
