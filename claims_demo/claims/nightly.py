@@ -1,6 +1,8 @@
 """The nightly classification: claims that changed, through the provider's batch endpoint.
 
 A batch may take hours, and nobody is called back: whoever looks next takes in what has ended.
+
+An urgent claim can't wait for a batch: it is classified by a call of its own.
 """
 
 import json
@@ -20,6 +22,8 @@ from claims_demo.models import Claim
 CLASS = "nightly"
 ENQUEUED = "enqueued"
 SOURCE = "claims_demo.claims.nightly.classify"
+URGENT_MS = 600_000
+"""Within which an urgent claim is to be classified, if it is to be of use."""
 MOST_AT_ONCE = 1000
 """Answers taken in together."""
 GOES_ON = (Job.State.QUEUED, Job.State.RUNNING)
@@ -107,6 +111,7 @@ def _classify(claim_id: int) -> str | None:
                 request.args,
                 input_tokens=request.input_tokens,
                 output_tokens=request.max_tokens,
+                deadline_ms=URGENT_MS if claim.priority == Claim.Priority.URGENT else None,
                 source=SOURCE,
                 tags={"claim": claim.number},
             )

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from budget import services
-from budget.models import Job, Pool, WorkloadClass
+from budget.models import Call, Job, Pool, WorkloadClass
 from claims_demo.claims.nightly import classify, due, take_in_answers
 from claims_demo.models import Claim
 from tests.claims_demo.world import make_claim, message
@@ -58,6 +58,17 @@ def test_each_due_claim_becomes_one_job_for_the_batch_endpoint() -> None:
     args = json.loads(job.args)
     assert claim.number in args["messages"][0]["content"]
     assert "Classify this claim." in args["messages"][0]["content"]
+
+
+def test_an_urgent_claim_does_not_wait_for_a_batch_and_draws_on_the_pool() -> None:
+    make_claim(priority=1)
+    make_claim(priority=2)
+    classify(2)
+    urgent = take_one("bulk")
+    assert not Call.objects.get(pk=urgent.call_id).of_batch
+    job = Job.objects.get(pk=urgent.id)
+    assert job.deadline - job.enqueued_at == timedelta(minutes=10)
+    assert Job.objects.get(state="queued").tags != job.tags, "the other waits for its batch"
 
 
 def test_no_more_are_enqueued_than_wanted() -> None:
