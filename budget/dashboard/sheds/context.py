@@ -26,6 +26,8 @@ from budget.pages.call import in_time
 from budget.rule.decision import REASONS
 
 SEE_JOBS = "budget.view_job"
+RANGES_HERE = {name: label for name, (label, _) in RANGES.items() if name != "live"}
+"""The page doesn't move on by itself."""
 MOST_TAGS = 4
 """Tags of an entry in the list; its own page has all."""
 
@@ -99,9 +101,10 @@ def context_of(
         "question": question,
         "fixed": question.fixed.query,
         "key": IN_PROCESS if filters.key == "" else filters.key or "",
-        "ranges": ranges(question),
+        "span": span,
+        "ranges": RANGES_HERE,
+        "kept": question.rest,
         "kept_fields": kept_fields(question),
-        "time_fields": question.rest,
         "filters": [
             (part.words, question._replace(filters=part.without).query) for part in filters.parts
         ],
@@ -128,15 +131,6 @@ def is_pruned(question: Question, window: Window, found: int, counted: int) -> b
     """Whether more were counted in all of the time than are left to look at."""
     everything = window.whole and question.until is None and not question.filters.parts
     return everything and found < counted
-
-
-def ranges(question: Question) -> list[Choice]:
-    """Times that end now, with the same filters."""
-    rest = urlencode(question.rest)
-    return [
-        Choice(label, f"range={name}&{rest}".rstrip("&"), question.span.name == name)
-        for name, (label, _) in RANGES.items()
-    ]
 
 
 def groupings(question: Question) -> list[Choice]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.urls import reverse
@@ -92,6 +93,33 @@ def test_times_are_those_of_the_viewer(watcher: Watcher, refused: Call) -> None:
     newest = page.locator(".entries tbody time").first
     assert newest.get_attribute("title") == f"{refused.offered_at:%Y-%m-%d %H:%M:%S} UTC"
     expect(page.locator(".zone")).to_contain_text("Europe/Berlin")
+
+
+def test_any_time_is_chosen_in_the_zone_of_the_viewer_and_filters_stay(watcher: Watcher) -> None:
+    page = go(watcher, f"{SHEDS}?range=1h&source_part=a%26b%3D+c&tag=team%3Dnorth&group=time")
+    page.get_by_text("Other time").click()
+    page.get_by_label("From", exact=True).fill("2026-07-01T10:00")
+    page.get_by_label("To", exact=True).fill("2026-07-01T12:00")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("[data-status]")).to_contain_text("1 Jul 2026, 10:00:00 to")
+    expect(page).to_have_url(re.compile(r"\?from=2026-07-01T08:00:00Z&to=2026-07-01T10:00:00Z&"))
+    chips = ["source has “a&b= c” in it", "tag team: north"]
+    for n, words in enumerate(chips):
+        expect(page.locator(".chips li").nth(n)).to_contain_text(words)
+    page.get_by_role("navigation", name="Time range").get_by_text("24 hours").click()
+    expect(page.locator(".chips li").first).to_contain_text(chips[0])
+    expect(page.get_by_role("heading", name="By Time")).to_be_visible()
+    assert watcher.complaints == []
+
+
+def test_all_moments_are_in_the_zone_of_the_viewer(watcher: Watcher, refused: Call) -> None:
+    page = go(watcher, f"{SHEDS}?range=1h")
+    told = page.locator(".timeline svg a title").last.text_content() or ""
+    minute = refused.offered_at.astimezone(ZoneInfo("Europe/Berlin")).replace(second=0)
+    assert told.startswith(f"{minute:%-d %b, %H:%M}: ")
+    page.locator(".entries tbody a").first.click()
+    expect(page.locator(".breadcrumbs")).to_contain_text(f"{minute:%Y, %H:%M}:")
+    assert " UTC" not in page.locator("main").inner_text().replace("(UTC", "")
 
 
 def test_filters_are_set_with_the_keyboard_alone(watcher: Watcher) -> None:

@@ -1,8 +1,9 @@
 """The page of a pool's sheds: who, why, when, and each of them."""
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.test import Client
@@ -183,6 +184,20 @@ def test_the_form_keeps_what_it_has_no_field_for(viewer: Client, claims: Pool) -
     assert dict(page.context["kept_fields"]) == kept
     live = viewer.get(f"{reverse('budget:sheds', args=['claims'])}?range=24h")
     assert dict(live.context["kept_fields"]) == {"range": "24h"}
+
+
+def test_another_time_is_asked_about_the_same(viewer: Client, claims: Pool) -> None:
+    query = [("source", "a&b.py"), ("tag", "team=north"), ("group", "reason")]
+    text = unescape(viewer.get(address(query)).content.decode())
+    assert f'href="?range=24h&{urlencode(query, quote_via=quote)}"' in text
+    for name, value in query:
+        assert f'<input type="hidden" name="{name}" value="{value}">' in text
+
+
+def test_nothing_promises_to_move(viewer: Client, claims: Pool) -> None:
+    text = viewer.get(f"{reverse('budget:sheds', args=['claims'])}?range=live").content.decode()
+    assert "?range=live" not in text.partition('aria-label="Time range"')[2].partition("</nav>")[0]
+    assert "Moves on by itself" not in text
 
 
 BAD_FILTERS: list[tuple[Any, str]] = [

@@ -4,12 +4,17 @@ export function followSpan() {
   const form = document.querySelector("form[data-span]");
   if (!form) return;
   const fields = [...form.querySelectorAll("input")];
-  for (const field of fields) localise(field);
+  for (const field of fields) if (field.type !== "hidden") localise(field);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = fields.filter(({ value }) => value);
-    location.assign(`?${given.map(({ name, value }) => `${name}=${inUtc(value)}`).join("&")}`);
+    location.assign(`?${given.map((field) => `${field.name}=${inAddress(field)}`).join("&")}`);
   });
+}
+
+/** What is kept stays as it is. */
+function inAddress({ type, value }) {
+  return type === "hidden" ? encodeURIComponent(value) : inUtc(value);
 }
 
 function inUtc(wall) {
