@@ -1,4 +1,4 @@
-"""What the claims platform's jobs run."""
+"""What the claims platform's jobs run, and what follows when they end."""
 
 from typing import Any
 
@@ -6,9 +6,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from budget.jobs import llm
+from budget.signals import ended
 from budget.tasks import Attempt, GiveUp, task
 from claims_demo.claims import replies, requests
+from claims_demo.claims.nightly import take_in_answer
 from claims_demo.models import Claim
+
+ended.connect(take_in_answer, dispatch_uid="claims_demo.take_in_answer")
 
 RESCORE = "claims_demo.tasks.rescore"
 

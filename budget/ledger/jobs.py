@@ -1,5 +1,6 @@
 """Stored jobs, as producers and workers read them."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -20,10 +21,39 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
     pool = None if job is None else Pool.objects.filter(pk=job.pool_id).first()
     if job is None or pool is None or key_prefix not in ("", job.key_prefix):
         raise UnknownJob(f"There is no job {job_id}.")
+    return _described(job, pool.slug)
+
+
+def descriptions(job_ids: Iterable[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Many jobs in full, by id; those that are gone, or whose pool is, are left out."""
+    slugs = dict(Pool.objects.values_list("pk", "slug"))
+    jobs = Job.objects.filter(pk__in=list(job_ids), pool_id__in=slugs)
+    return {job.pk: _described(job, slugs[job.pool_id]) for job in jobs}
+
+
+def leased_with_batch(batch_id: UUID) -> list[UUID]:
+    """The calls of a batch's jobs that run with it, in the order of the jobs."""
+    collected = Call.objects.filter(pk=OuterRef("call_id"), of_batch=True)
+    running = Job.objects.filter(Exists(collected), batch_id=batch_id, state=Job.State.RUNNING)
+    return [call for call in running.order_by("pk").values_list("call_id", flat=True) if call]
+
+
+def with_work(taken: Taken) -> Taken:
+    """The same with what is to be run, which the ledger need not carry through its lock."""
+    work = Job.objects.filter(pk__in=[job.id for job in taken.jobs])
+    found = (
+        {row[0]: row[1:] for row in work.values_list("id", "task", "args")} if taken.jobs else {}
+    )
+    for job in taken.jobs:
+        job.task, job.args = found[job.id]
+    return taken
+
+
+def _described(job: Job, pool: str) -> dict[str, Any]:
     return {
         "id": job.id,
         "state": job.state,
-        "pool": pool.slug,
+        "pool": pool,
         "workload_class": job.workload_class,
         "task": job.task,
         "args": msgspec.json.decode(job.args),
@@ -43,21 +73,3 @@ def description(job_id: UUID, key_prefix: str) -> dict[str, Any]:
         "error": job.error or None,
         "trail": job.trail,
     }
-
-
-def leased_with_batch(batch_id: UUID) -> list[UUID]:
-    """The calls of a batch's jobs that run with it, in the order of the jobs."""
-    collected = Call.objects.filter(pk=OuterRef("call_id"), of_batch=True)
-    running = Job.objects.filter(Exists(collected), batch_id=batch_id, state=Job.State.RUNNING)
-    return [call for call in running.order_by("pk").values_list("call_id", flat=True) if call]
-
-
-def with_work(taken: Taken) -> Taken:
-    """The same with what is to be run, which the ledger need not carry through its lock."""
-    work = Job.objects.filter(pk__in=[job.id for job in taken.jobs])
-    found = (
-        {row[0]: row[1:] for row in work.values_list("id", "task", "args")} if taken.jobs else {}
-    )
-    for job in taken.jobs:
-        job.task, job.args = found[job.id]
-    return taken

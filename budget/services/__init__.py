@@ -44,7 +44,7 @@ from budget.services.calls import (
     renew,
     settle,
 )
-from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job
+from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job, jobs_by_id
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, keep_minutes, renew_batch, take
 from budget.services.snapshot import PoolSnapshot, snapshot
@@ -95,6 +95,7 @@ __all__ = [
     "explain",
     "finish",
     "job",
+    "jobs_by_id",
     "keep_minutes",
     "pool_view",
     "queues",

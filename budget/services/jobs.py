@@ -10,7 +10,7 @@ from budget.ledger import pools
 from budget.ledger.errors import Forbidden, Implausible, JobEnded, Shed, UnknownJob, UnknownPool
 from budget.ledger.ids import new_id
 from budget.ledger.job_operations import CancelJob, Enqueue, Enqueued, JobRequest
-from budget.ledger.jobs import description
+from budget.ledger.jobs import description, descriptions
 from budget.ledger.operations import (
     IN_PROCESS,
     Admission,
@@ -20,6 +20,7 @@ from budget.ledger.operations import (
 )
 from budget.ledger.writers import answer_of, patience
 from budget.services.asking import answer_by_slug, ask_known, submitted
+from budget.services.endings import announce
 from budget.signals import enqueued
 
 
@@ -85,6 +86,11 @@ def job(job_id: UUID | str, caller: Caller = IN_PROCESS) -> dict[str, Any]:
     return description(_id(job_id), caller.key_prefix)
 
 
+def jobs_by_id(job_ids: Iterable[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Many jobs as `job` describes each; those that nobody knows of any more are left out."""
+    return descriptions(job_ids)
+
+
 def cancel_job(job_id: UUID | str, caller: Caller = IN_PROCESS, reason: str = "") -> dict[str, Any]:
     """End a job that nobody wants any more, and describe it as `job` does.
 
@@ -94,7 +100,8 @@ def cancel_job(job_id: UUID | str, caller: Caller = IN_PROCESS, reason: str = ""
     """
     job_id = _id(job_id)
     unknown = UnknownJob(f"There is no job {job_id}.")
-    ask_known(CancelJob(id=job_id, key_prefix=caller.key_prefix, reason=reason), unknown)
+    operation = CancelJob(id=job_id, key_prefix=caller.key_prefix, reason=reason)
+    announce(ask_known(operation, unknown))
     return job(job_id, caller)
 
 
@@ -108,7 +115,7 @@ def cancel_jobs(job_ids: Iterable[UUID], reason: str = "") -> int:
     cancelled = 0
     for submission in submissions:
         with suppress(UnknownJob, UnknownPool, JobEnded):
-            answer_of(submission, until)
+            announce(answer_of(submission, until))
             cancelled += 1
     return cancelled
 

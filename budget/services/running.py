@@ -19,6 +19,7 @@ from budget.ledger.writers import keep
 from budget.models import Pool
 from budget.rule.terms import Tier
 from budget.services.asking import ask, submitted
+from budget.services.endings import announce
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +103,7 @@ def finish(ending: Finish) -> Finished:
     except UnknownPool:
         raise UnknownJob(f"The pool of the job {ending.id} is gone.") from None
     assert isinstance(finished, Finished), "the answer to a Finish"
+    announce(finished)
     return finished
 
 

@@ -1,21 +1,23 @@
 """The nightly classification: claims that changed, through the provider's batch endpoint.
 
-A batch may take hours, and nobody is called back: whoever looks next takes in what has ended.
+A batch may take hours. What comes of a job is taken in as it ends, by the process that ends it;
+what is missed then, as when that process dies, is taken in by the next run.
 
 An urgent claim can't wait for a batch: it is classified by a call of its own.
 """
 
-import json
 import logging
 from collections import Counter
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from budget import services
 from budget.jobs import llm
-from budget.models import Job
-from budget.services import Shed
+from budget.services import Shed, UnknownJob
 from claims_demo.claims import POOL, replies, requests
 from claims_demo.models import Claim
 
@@ -26,7 +28,7 @@ URGENT_MS = 600_000
 """Within which an urgent claim is to be classified, if it is to be of use."""
 MOST_AT_ONCE = 1000
 """Answers taken in together."""
-GOES_ON = (Job.State.QUEUED, Job.State.RUNNING)
+GOES_ON = ("queued", "running")
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +65,15 @@ def due() -> "QuerySet[Claim]":
     return Claim.objects.filter(changed, classification_job=None)
 
 
+def take_in_answer(*, job_id: UUID, **_: Any) -> None:
+    """Receiver of `budget.signals.ended`: if the job is a classification, take it in."""
+    if Claim.objects.filter(classification_job=job_id).exists():
+        with suppress(UnknownJob):
+            _take_in(services.job(job_id))
+
+
 def take_in_answers() -> int:
-    """Store the categories that jobs have come to; how many.
+    """Store the categories that jobs have come to and nobody took in; how many.
 
     A claim whose job failed, or is gone, is due again.
     """
@@ -73,22 +82,21 @@ def take_in_answers() -> int:
     awaited = {job_id for job_id in ids if job_id is not None}
     if not awaited:
         return 0
-    jobs = list(Job.objects.filter(pk__in=awaited).only("state", "result", "enqueued_at"))
-    gone = awaited - {job.pk for job in jobs}
-    waiting.filter(classification_job__in=gone).update(classification_job=None)
-    return sum(_take_in(job) for job in jobs if job.state not in GOES_ON)
+    jobs = services.jobs_by_id(awaited)
+    waiting.filter(classification_job__in=awaited - set(jobs)).update(classification_job=None)
+    return sum(_take_in(job) for job in jobs.values() if job["state"] not in GOES_ON)
 
 
-def _take_in(job: Job) -> bool:
+def _take_in(job: dict[str, Any]) -> bool:
     """End a classification; whether it brought a category."""
     learned: dict[str, object] = {}
-    if job.state == Job.State.SUCCEEDED and job.result is not None:
+    if job["state"] == "succeeded":
         try:
-            category = replies.category_of(json.loads(job.result))
-            learned = {"category": category, "classified_at": job.enqueued_at}
+            category = replies.category_of(job["result"])
+            learned = {"category": category, "classified_at": job["enqueued_at"]}
         except replies.UnreadableReply as error:
-            logger.warning("Classification %s: %s", job.pk, error)
-    Claim.objects.filter(classification_job=job.pk).update(classification_job=None, **learned)
+            logger.warning("Classification %s: %s", job["id"], error)
+    Claim.objects.filter(classification_job=job["id"]).update(classification_job=None, **learned)
     return bool(learned)
 
 

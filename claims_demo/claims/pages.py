@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from budget.services import BudgetError
 from claims_demo.claims.events import MOST_CLAIMS
-from claims_demo.claims.nightly import classify, in_words, take_in_answers
+from claims_demo.claims.nightly import classify, in_words
 from claims_demo.claims.wanted import Wanted
 from claims_demo.models import Claim
 from claims_demo.models.claim import LONGEST_QUESTION
@@ -29,7 +29,6 @@ SUGGESTIONS = (
 @login_required
 def claims(request: HttpRequest) -> HttpResponse:
     """The claims that are wanted, the most urgent first."""
-    take_in_answers()
     wanted = Wanted(request.GET, label_suffix="")
     context = {"wanted": wanted, "page": wanted.page(request.GET.get("page"))}
     return render(request, "claims_demo/claims.html", context)
@@ -40,7 +39,6 @@ def claims(request: HttpRequest) -> HttpResponse:
 @login_required
 def claim(request: HttpRequest, number: str) -> HttpResponse:
     """One claim with what happened to it, and the assistant."""
-    take_in_answers()
     return claim_page(request, get_object_or_404(Claim, number=number))
 
 

@@ -73,6 +73,7 @@ def page(site: str, claim: Claim, browser: Browser, complaints: list[str]) -> It
     page.fill("#id_password", "secret")
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-assistant]")
+    page.wait_for_load_state("load")  # its scripts run
     yield page
     context.close()
 

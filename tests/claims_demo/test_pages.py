@@ -117,8 +117,19 @@ def test_what_is_older_than_the_newest_event_says_so(visitor: Client) -> None:
 
 
 def test_a_classification_under_way_says_so(visitor: Client) -> None:
-    make_claim(classification_job=uuid4())
-    assert "tonight" in visitor.get("/").content.decode()  # nobody knows of such a job
+    make_claim()
+    assert "tonight" in visitor.get("/").content.decode()
+    Claim.objects.update(classification_job=uuid4())
+    assert "on its way" in visitor.get("/").content.decode()
+
+
+@pytest.mark.parametrize("address", ["/", "/claims/{}/"])
+def test_looking_writes_nothing(visitor: Client, address: str) -> None:
+    claim = make_claim(classification_job=uuid4())
+    with CaptureQueriesContext(connection) as queries:
+        visitor.get(address.format(claim.number))
+    verbs = {query["sql"].split()[0] for query in queries}
+    assert verbs <= {"SELECT"}
 
 
 @pytest.mark.parametrize("address", ["/", "/claims/{}/"])
