@@ -26,6 +26,12 @@ LITTLE_MORE = 0.4
 """Seconds over the budget that a busy machine may take to say so."""
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less to wait for."""
+    monkeypatch.setattr(assistant, "SECONDS", 0.7)
+
+
 def ask(claim: Claim) -> assistant.Answer:
     return assistant.answer(claim, "What is missing?")
 
@@ -97,6 +103,7 @@ def test_a_provider_that_is_silent_is_left_within_the_budget(
     assert (call.outcome, call.used_output_tokens) == ("failed", 160), "it may have been served"
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_provider_that_dribbles_is_left_within_the_budget(claim: Claim) -> None:
     began = monotonic()
     with dribbling() as url:
@@ -121,6 +128,7 @@ def test_an_answer_that_came_whole_but_late_is_settled_as_it_was(
     assert (call.used_input_tokens, call.used_output_tokens) == (900, 40)
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_ledger_that_hangs_is_left_within_the_budget(claim: Claim, platform: Provider) -> None:
     ask(claim)
     began = monotonic()
@@ -129,6 +137,7 @@ def test_a_ledger_that_hangs_is_left_within_the_budget(claim: Claim, platform: P
     assert monotonic() - began < assistant.ANSWER_SECONDS + LITTLE_MORE
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_ledger_that_hangs_meanwhile_keeps_no_answer_back(
     claim: Claim, platform: Provider
 ) -> None:
@@ -195,6 +204,7 @@ def test_an_odd_answer_is_the_providers_trouble(
         ask(claim)
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("address", [nobody, deaf])
 def test_an_address_that_is_not_reached_costs_nothing(
     claim: Claim, address: Callable[[], AbstractContextManager[str]]
