@@ -18,8 +18,8 @@ GONE, NONE = "gone", "–"
 PLAIN_EVERY = 5.0
 """Seconds between plain reports."""
 COLUMNS = (
-    *("class", "offered", "admitted", "shed", "expired", "waiting"),
-    *("used tokens", "level", "floor"),
+    *("class", "offered", "admitted", "batched", "shed", "expired", "waiting"),
+    *("drawn", "level", "floor"),
 )
 
 
@@ -27,10 +27,12 @@ class Scoreboard:
     """Shows reports beside the pool's balances while its block runs.
 
     `offered`, `admitted`, `shed` and `expired` are decisions of the ledger: a refused question
-    is offered again when its adjuster comes back. `level` is what is left: of a class's floor,
-    in the last row of the pool; `floor` is the whole of it, in the last row the capacity. Both
-    in tokens, unless the headline names another limit. The policy may change meanwhile: what
-    it has no more is `gone`.
+    is offered again when its adjuster comes back. `batched` are the jobs that the provider's
+    batch endpoint takes: they draw nothing on the pool, so its row leaves them out. `drawn` is
+    what the pool gave, less what was given back. `level` is what is left: of a class's floor,
+    in the last row of the pool; `floor` is the whole of it, in the last row the capacity. These
+    three are in tokens, unless the headline names another limit. The policy may change
+    meanwhile: what it has no more is `gone`.
     """
 
     def __init__(self, console: Console) -> None:
@@ -77,7 +79,7 @@ def shed_in_words(tally: Tally) -> str:
 def _headline(report: Report, limit: dict[str, Any] | None) -> str:
     weather = "calm" if report.strength == CALM else f"storm: {report.strength} times the claims"
     of = f" (levels of {limit['unit']})" if limit and limit["unit"] != UNITS[0] else ""
-    return f"{report.elapsed:4.0f} s  {weather}{of}"
+    return f"{report.elapsed:4.0f} s  {weather}, at the provider: {report.at_provider:,}{of}"
 
 
 def _rows(
@@ -102,20 +104,19 @@ def _counts(slug: str, tally: Tally, waiting: int) -> tuple[str, ...]:
         slug,
         f"{tally.offered:,}",
         f"{tally.admitted:,}",
+        f"{tally.batched:,}",
         shed_in_words(tally),
         f"{tally.expired:,}",
         f"{waiting:,}",
-        f"{tally.used_tokens:,}",
+        f"{tally.drawn:,}",
     )
 
 
 def _sums(report: Report) -> tuple[str, ...]:
     whole = reduce(Tally.plus, report.tallies.values(), Tally())
     counts = _counts("pool", whole, sum(report.waiting.values()))
-    return tuple(
-        f"{whole.shed_total:,}" if name == "shed" else count
-        for name, count in zip(COLUMNS, counts, strict=False)
-    )
+    others = {"shed": f"{whole.shed_total:,}", "batched": NONE}
+    return tuple(others.get(name, count) for name, count in zip(COLUMNS, counts, strict=False))
 
 
 def _floor(slug: str, classes: dict[str, Any], limit: dict[str, Any] | None) -> tuple[str, str]:

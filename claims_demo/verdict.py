@@ -8,14 +8,14 @@ from claims_demo.storm.report import Report
 from claims_demo.storm.service import ADJUSTERS, OTHERS, Service
 from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import CALM
-from claims_demo.storm.words import in_seconds
+from claims_demo.storm.words import in_percent, in_seconds
 
 SERVED_PERCENT = 95
 """How many of the adjusters' questions must be answered in time."""
-SCARCITY = {
-    *("yielding", "ceiling", "pool_exhausted", "floor_protected", "headroom", "queue_full"),
-}
-"""Reasons for which there was not enough, of the allowance or of room to wait for it."""
+SCARCITY = {"yielding", "pool_exhausted", "floor_protected", "headroom"}
+"""Reasons for which there was not enough of the pool."""
+EXHAUSTED_PERCENT = 25
+"""A pool is exhausted when less is left of what nobody is promised."""
 
 
 class Verdict(NamedTuple):
@@ -31,6 +31,8 @@ def verdict(report: Report) -> Verdict:
     told = [
         _told_of_adjusters(asked, report.p95_ms),
         *(_told_of_queue(service, report) for service in OTHERS),
+        f"The pool: of what nobody is promised {in_percent(report.least_free_percent)} was left "
+        "at the worst.",
     ]
     broken = [
         *([] if report.strongest > CALM else ["The storm had not begun."]),
@@ -50,9 +52,10 @@ def _told_of_adjusters(tally: Tally, p95_ms: int | None) -> str:
 
 def _told_of_queue(service: Service, report: Report) -> str:
     tally, waiting = report.tallies[service.workload_class], report.waiting[service.workload_class]
+    batched = f" and {tally.batched:,} sent in batches" if tally.batched else ""
     return (
         f"{service.name}: {tally.enqueued:,} of {tally.asked:,} jobs were let into the queue, "
-        f"{tally.admitted:,} were begun, {tally.expired:,} expired, {waiting:,} wait. "
+        f"{tally.admitted:,} were begun{batched}, {tally.expired:,} expired, {waiting:,} wait. "
         f"The budget shed {shed_in_words(tally)}{_held_in_words(tally)}."
     )
 
@@ -77,11 +80,19 @@ def _unserved(tally: Tally) -> list[str]:
 
 
 def _plenty(report: Report) -> list[str]:
-    """Where nobody goes short, nothing is shown."""
+    """Where nobody goes short of the pool, nothing is shown: queues are full for other reasons."""
     tallies = [report.tallies[service.workload_class] for service in OTHERS]
-    if any(
-        tally.expired or SCARCITY & (tally.shed.keys() | tally.held.keys()) for tally in tallies
-    ):
-        return []
+    went_short = any(SCARCITY & (tally.shed.keys() | tally.held.keys()) for tally in tallies)
+    free = report.least_free_percent
     names = " nor ".join(service.name for service in OTHERS)
-    return [f"Neither {names} was refused or had to wait, so the storm did not exhaust the pool."]
+    return [
+        *([] if went_short else [f"Neither {names} had to go short of the pool."]),
+        *([] if free is not None and free < EXHAUSTED_PERCENT else [_never_exhausted(free)]),
+    ]
+
+
+def _never_exhausted(free: float | None) -> str:
+    return (
+        "The storm did not exhaust the pool: of what nobody is promised "
+        f"{in_percent(free)} was left at least."
+    )

@@ -2,6 +2,7 @@
 
 from budget import services
 from claims_demo.claims import POOL
+from claims_demo.storm.endpoint import Batched
 from claims_demo.storm.service import SERVICES
 from claims_demo.storm.tally import Tally
 
@@ -14,11 +15,15 @@ class Books:
 
     def __init__(self) -> None:
         self._before = _totals()
+        self._batched = Batched()
 
     def turn(self) -> dict[str, Tally]:
         """By workload class: what is new."""
         before, self._before = self._before, _totals()
         new = {slug: tally.since(before.get(slug, Tally())) for slug, tally in self._before.items()}
+        for slug, jobs in self._batched.turn().items():
+            if slug in new:
+                new[slug].batched, new[slug].admitted = jobs, new[slug].admitted - jobs
         return {slug: tally for slug, tally in new.items() if tally.offered >= 0}
 
 
@@ -34,7 +39,7 @@ def _totals() -> dict[str, Tally]:
             admitted=total.admitted,
             shed=total.shed,
             expired=total.expired,
-            used_tokens=total.used_tokens,
+            drawn=total.charged,
         )
         for slug, total in totals.items()
         if slug in slugs

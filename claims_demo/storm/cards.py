@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 from budget import services
+from budget.jobs.words import waits_for
 from budget.services import QueueView
 from claims_demo.claims import ANSWER_SECONDS, POOL
-from claims_demo.storm.service import ADJUSTERS, OTHERS, Service
+from claims_demo.storm.endpoint import at_provider
+from claims_demo.storm.service import ADJUSTERS, NIGHTLY, OTHERS, Service
 from claims_demo.storm.span import Span
 from claims_demo.storm.words import NOT_KNOWN, in_number, in_percent, in_seconds
 
@@ -61,8 +63,18 @@ def _queued(service: Service, minute: Span, queue: QueueView | None) -> Card:
         service.name,
         [
             Figure(f"{slug}-shed", "refused", shed),
-            Figure(f"{slug}-depth", "waiting", f"{queue.depth:,}" if queue else NOT_KNOWN),
+            Figure(f"{slug}-depth", "waiting", in_number(queue.depth if queue else None)),
+            *_elsewhere(service),
             Figure(f"{slug}-wait", "oldest", NOT_KNOWN if wait is None else f"{wait:,.0f} s"),
+            Figure(f"{slug}-held", "held back for", (queue and waits_for(queue)) or NOT_KNOWN),
             Figure(f"{slug}-state", "state", queue.state if queue else NOT_KNOWN),
         ],
     )
+
+
+def _elsewhere(service: Service) -> list[Figure]:
+    """What is at the batch endpoint draws nothing on the pool."""
+    if service is not NIGHTLY:
+        return []
+    slug = service.workload_class
+    return [Figure(f"{slug}-batched", "at the provider, in batches", in_number(at_provider()))]

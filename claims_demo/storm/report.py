@@ -29,6 +29,10 @@ class Report(msgspec.Struct):
     """By workload class."""
     waiting: dict[str, int]
     """Likewise: questions whose adjuster waits, jobs in the queue."""
+    at_provider: int
+    """Jobs sent in batches whose results aren't there yet."""
+    least_free_percent: float | None
+    """What was left at least, in the storm, of the part of a limit that nobody is promised."""
     p95_ms: int | None
     """How many milliseconds 95 % of the latest questions waited at most, those that are late
     and still open included."""

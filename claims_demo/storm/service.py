@@ -22,4 +22,4 @@ RESCORE = Service("re-score", "rescore", per_second=2.5)
 NIGHTLY = Service("nightly classification", "nightly", per_second=4)
 OTHERS = (RESCORE, NIGHTLY)
 SERVICES = (ADJUSTERS, *OTHERS)
-"""Each alone would be served; together their storm asks for several times what there is."""
+"""On an ordinary day all are served; in a storm they ask for several times what there is."""

@@ -15,6 +15,8 @@ from budget.services import BudgetError, QueueView
 from claims_demo.claims import POOL
 from claims_demo.storm.adjusters import Adjusters
 from claims_demo.storm.books import Books
+from claims_demo.storm.endpoint import at_provider
+from claims_demo.storm.free import free_percent
 from claims_demo.storm.producers import classify_claims, take_in_events
 from claims_demo.storm.report import Orders, Report
 from claims_demo.storm.seconds import chosen_strength, record
@@ -22,7 +24,7 @@ from claims_demo.storm.service import ADJUSTERS, OTHERS, SERVICES
 from claims_demo.storm.span import quantile
 from claims_demo.storm.stage import Sheet, Stage
 from claims_demo.storm.tally import Tally, count
-from claims_demo.storm.weather import Weather
+from claims_demo.storm.weather import CALM, Weather
 
 LAST_ANSWERS = 1_000
 """Of which a report says how long they took."""
@@ -38,6 +40,8 @@ class Storm:
         self.books = Books()
         self.tallies = {service.workload_class: Tally() for service in SERVICES}
         self.waiting = {service.workload_class: 0 for service in SERVICES}
+        self.at_provider = 0
+        self.least_free_percent: float | None = None
         self.waits_ms: deque[int] = deque(maxlen=LAST_ANSWERS)
         self.strongest = self.stage.strength
         self.started = monotonic()
@@ -77,6 +81,7 @@ class Storm:
         for slug, tally in self.books.turn().items():
             sheet.tallies[slug] = sheet.tallies[slug].plus(tally)
         self._look_at_queues(sheet)
+        self._look_at_limits(strength)
         record(at, strength, sheet)
         self.adjusters.look_around()
         return chosen_strength()
@@ -91,6 +96,12 @@ class Storm:
             if queue and queue.waits_for:
                 count(sheet.tallies[slug].held, queue.waits_for)
 
+    def _look_at_limits(self, strength: int) -> None:
+        self.at_provider = at_provider()
+        if strength > CALM and (free := free_percent()) is not None:
+            least = self.least_free_percent
+            self.least_free_percent = free if least is None else min(least, free)
+
     def _report(self) -> None:
         report = Report(
             elapsed=self._elapsed,
@@ -98,6 +109,8 @@ class Storm:
             strongest=self.strongest,
             tallies=self.tallies,
             waiting=self.waiting,
+            at_provider=self.at_provider,
+            least_free_percent=self.least_free_percent,
             p95_ms=quantile([*self.waits_ms, *self.adjusters.late_ms], 0.95),
         )
         # When whoever reads it was killed, the input ends too, and the storm with it.

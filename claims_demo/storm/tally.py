@@ -26,11 +26,16 @@ class Tally(msgspec.Struct, omit_defaults=True):
 
     offered: int = 0
     admitted: int = 0
+    """By the pool's own limits."""
+    batched: int = 0
+    """By those of the batch endpoint."""
     shed: dict[str, int] = {}
     """By reason."""
     expired: int = 0
-    used_tokens: int = 0
-    """From here on by the ledger, whoever asked it."""
+    drawn: int = 0
+    """What the pool gave, in units of its leading limit, less what was given back.
+
+    From `offered` on by the ledger, whoever asked it."""
     held: dict[str, int] = {}
     """Seconds in which the queue waited for capacity, by the reason it was refused with."""
 

@@ -36,13 +36,14 @@ def test_without_a_terminal_the_scoreboard_is_plain_lines_every_few_seconds() ->
             board.show(report(elapsed), POOL)
     lines = out.getvalue().splitlines()
     assert len(lines) == 2 * 5
-    assert lines[5] == "   5 s  storm: 10 times the claims"
+    assert lines[5] == "   5 s  storm: 10 times the claims, at the provider: 12"
     assert lines[6] == (
-        "  adjuster: offered 20 · admitted 20 · shed 0 · expired 0 · waiting 2 "
-        "· used tokens 24,000 "
-        "· level 39,500 · floor 50,000"
+        "  adjuster: offered 20 · admitted 20 · batched 0 · shed 0 · expired 0 · waiting 2 "
+        "· drawn 24,000 · level 39,500 · floor 50,000"
     )
-    assert lines[9].endswith("level 41,000 · floor 100,000")
+    assert "nightly: offered 80 · admitted 0 · batched 12 " in lines[8]
+    assert "pool: offered 130 · admitted 32 · batched – " in lines[9]
+    assert lines[9].endswith("drawn 24,000 · level 41,000 · floor 100,000")
 
 
 def without_class(slug: str) -> dict[str, Any]:

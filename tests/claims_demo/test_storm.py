@@ -6,11 +6,15 @@ import msgspec
 import pytest
 
 from budget import services
+from budget.models import Call, Pool
 from budget.services import AdmissionRequest
 from claims_demo.claims import POOL
+from claims_demo.claims.nightly import classify
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.books import Books
+from claims_demo.storm.endpoint import at_provider
 from claims_demo.storm.finding import finding
+from claims_demo.storm.free import free_percent
 from claims_demo.storm.pace import Pace
 from claims_demo.storm.seconds import chosen_strength, record
 from claims_demo.storm.span import Span, quantile
@@ -18,6 +22,9 @@ from claims_demo.storm.stage import Sheet
 from claims_demo.storm.tally import Tally
 from claims_demo.storm.weather import Weather
 from claims_demo.storm.words import in_percent
+from tests.claims_demo.world import make_claim
+from tests.jobs.bulk import work, work_until_closed
+from tests.jobs.queueing import take_one
 from tests.policies import claims_pool
 
 WEATHER = Weather(first_calm=4, storm=30, calm=20)
@@ -185,3 +192,33 @@ def test_the_books_tell_what_the_ledger_counted_since_the_last_look(committed: N
     assert books.turn()["nightly"] == Tally()
     claims_pool().delete()
     assert books.turn() == {}
+
+
+@pytest.mark.usefixtures("platform")
+def test_what_goes_in_batches_is_counted_apart_and_draws_nothing_on_the_pool() -> None:
+    Pool.objects.update(batch_collect_seconds=0)
+    for priority in (1, 2, 2):
+        make_claim(priority=priority)
+    books = Books()
+    classify(3)
+    urgent = take_one("bulk")
+    work()
+    seen = books.turn()["nightly"]
+    assert (seen.offered, seen.admitted, seen.batched) == (3, 1, 2)
+    call = Call.objects.get(pk=urgent.call_id)
+    assert seen.drawn == call.input_tokens + call.output_tokens
+    assert at_provider() == 2
+    work_until_closed()
+    assert at_provider() == 0
+    assert books.turn()["nightly"] == Tally()
+
+
+@pytest.mark.usefixtures("platform")
+def test_what_is_free_is_what_nobody_is_promised() -> None:
+    assert free_percent() == pytest.approx(100)
+    services.admit(
+        AdmissionRequest(pool=POOL, workload_class="nightly", input_tokens=15_000, output_tokens=0)
+    )
+    assert 50 <= (free_percent() or 0) < 60
+    Pool.objects.all().delete()
+    assert free_percent() is None

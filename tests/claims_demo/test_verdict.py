@@ -21,8 +21,10 @@ def test_it_is_good_when_the_adjusters_were_served_and_others_went_short() -> No
         "0.9 s. The budget admitted 20 and shed 0.",
         "re-score: 21 of 30 jobs were let into the queue, 12 were begun, 0 expired, 9 wait. "
         "The budget shed 9 (9 queue_full).",
-        "nightly classification: 80 of 80 jobs were let into the queue, 0 were begun, 7 expired, "
-        "61 wait. The budget shed 0 and held the queue back for 6 s (headroom).",
+        "nightly classification: 80 of 80 jobs were let into the queue, 0 were begun and 12 sent "
+        "in batches, 7 expired, 61 wait. The budget shed 0 and held the queue back for 6 s "
+        "(headroom).",
+        "The pool: of what nobody is promised 7 % was left at the worst.",
     ]
 
 
@@ -32,11 +34,15 @@ def test_it_is_good_when_the_adjusters_were_served_and_others_went_short() -> No
         ({"adjuster": Tally()}, "No question to the adjuster assistant came to an end"),
         ({"adjuster": Tally(in_time=8, late=2)}, "Only 8 of 10 questions were answered in time"),
         ({"adjuster": Tally(failed=1, faults={"ReadError": 1})}, "1 × ReadError"),
-        (UNSCATHED, "did not exhaust the pool"),
-        (UNSCATHED | {"nightly": Tally(shed={"paused": 9})}, "did not exhaust the pool"),
+        (
+            UNSCATHED | {"rescore": Tally(shed={"queue_full": 99}, expired=9)},
+            "go short of the pool",
+        ),
+        (UNSCATHED, "had to go short of the pool"),
+        (UNSCATHED | {"nightly": Tally(shed={"paused": 9})}, "had to go short of the pool"),
         (
             UNSCATHED | {"nightly": Tally(held={"attempts were sent away": 9})},
-            "did not exhaust the pool",
+            "had to go short of the pool",
         ),
     ],
 )
@@ -45,10 +51,16 @@ def test_it_names_what_was_not_kept(changes: dict[str, Tally], complaint: str) -
 
 
 @pytest.mark.parametrize(
-    "enough", [Tally(expired=1), Tally(shed={"queue_full": 1}), Tally(held={"floor_protected": 1})]
+    "enough", [Tally(shed={"headroom": 1}), Tally(held={"floor_protected": 1})]
 )
-def test_going_short_is_being_refused_expiring_or_waiting_for_capacity(enough: Tally) -> None:
+def test_going_short_is_being_refused_or_kept_waiting_for_capacity(enough: Tally) -> None:
     assert verdict(report(**UNSCATHED | {"rescore": enough})).broken == []
+
+
+@pytest.mark.parametrize("free", [None, 40.0])
+def test_a_pool_of_which_enough_was_left_shows_nothing(free: float | None) -> None:
+    plenty = msgspec.structs.replace(report(), least_free_percent=free)
+    assert any("did not exhaust the pool" in line for line in verdict(plenty).broken)
 
 
 def test_a_storm_that_never_broke_shows_nothing() -> None:
