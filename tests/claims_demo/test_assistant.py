@@ -29,7 +29,7 @@ LITTLE_MORE = 0.4
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less to wait for."""
-    monkeypatch.setattr(assistant, "SECONDS", 0.7)
+    monkeypatch.setattr(assistant, "ANSWER_SECONDS", 0.7)
 
 
 def ask(claim: Claim) -> assistant.Answer:
@@ -116,7 +116,7 @@ def test_a_provider_that_dribbles_is_left_within_the_budget(claim: Claim) -> Non
 def test_an_answer_that_came_whole_but_late_is_settled_as_it_was(
     claim: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assistant, "SECONDS", assistant.LAST_STEPS_SECONDS + 0.5)
+    monkeypatch.setattr(assistant, "ANSWER_SECONDS", assistant.LAST_STEPS_SECONDS + 0.5)
     monkeypatch.setattr(connection, "WATCH_SECONDS", 30)  # else it may be hung up on before
     late = json.dumps(message("Nothing.")).encode()
     with dribbling(pieces=4, then=late) as url:
@@ -156,7 +156,7 @@ def test_a_ledger_that_hangs_meanwhile_keeps_no_answer_back(
 def test_what_the_ledger_takes_is_not_left_for_the_provider(
     claim: Claim, platform: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assistant, "SECONDS", assistant.LAST_STEPS_SECONDS + 0.001)
+    monkeypatch.setattr(assistant, "ANSWER_SECONDS", assistant.LAST_STEPS_SECONDS + 0.001)
     with pytest.raises(TooSlow):
         ask(claim)
     assert platform.calls == []
