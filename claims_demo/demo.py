@@ -88,6 +88,7 @@ def _introduce(platform: Running, console: Console) -> None:
     for account in platform.accounts.values():
         console.print(f"  {account.username} / {account.password}{_rights(account)}")
     console.print(f"Call the API with\n  Authorization: Api-Key {platform.key}")
+    console.print("Calls and jobs of more than an hour ago are deleted while the storm runs.")
     console.print("Passwords and key are new and shown only now.\n")
 
 

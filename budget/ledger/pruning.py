@@ -21,20 +21,23 @@ CALLS = """
 SELECT id, greatest(offered_at, settled_at, lapsed_at) < %(before)s
     AND (state <> 'open' OR lease_expires IS NULL
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = c.pool_id))
-FROM budget_call c WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+FROM budget_call c WHERE id > %(after)s AND id < %(end)s
+    AND pool_id = coalesce(%(pool)s, pool_id) ORDER BY id LIMIT %(most)s
 """
 # The record of a job goes with its calls; what still waits on a pool that is gone goes, too.
 JOBS = """
 SELECT id, coalesce(finished_at, enqueued_at) < %(before)s
     AND (finished_at IS NOT NULL
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = j.pool_id))
-FROM budget_job j WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+FROM budget_job j WHERE id > %(after)s AND id < %(end)s
+    AND pool_id = coalesce(%(pool)s, pool_id) ORDER BY id LIMIT %(most)s
 """
 BATCHES = """
 SELECT id, coalesce(finished_at, created_at) < %(before)s
     AND (finished_at IS NOT NULL
         OR NOT EXISTS (SELECT FROM budget_pool p WHERE p.id = b.pool_id))
-FROM budget_jobbatch b WHERE id > %(after)s AND id < %(end)s ORDER BY id LIMIT %(most)s
+FROM budget_jobbatch b WHERE id > %(after)s AND id < %(end)s
+    AND pool_id = coalesce(%(pool)s, pool_id) ORDER BY id LIMIT %(most)s
 """
 DELETE_JOBS = "DELETE FROM budget_job WHERE id = ANY (%s)"
 DELETE_BATCHES = "DELETE FROM budget_jobbatch WHERE id = ANY (%s)"
@@ -69,24 +72,26 @@ class Pruned(NamedTuple):
     states: int
 
 
-def prune(before: datetime) -> Pruned:
+def prune(before: datetime, pool_id: int | None = None) -> Pruned:
     """Delete calls, jobs and batches that ended and states left before a moment; how many.
 
-    What is still open stays, for it will end, unless its pool is gone.
+    Of one pool or of all. What is still open stays, for it will end, unless its pool is gone.
     """
-    calls = sum(_prune_by_id(CALLS, DELETE_CALLS, before))
-    jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before))
-    batches = sum(_prune_by_id(BATCHES, DELETE_BATCHES, before))
-    with connection.cursor() as cursor:
-        cursor.execute(POOLS)
-        pools = [pool_id for (pool_id,) in cursor.fetchall()]
-    states = sum(deleted for pool_id in pools for deleted in _prune_states(pool_id, before))
+    calls = sum(_prune_by_id(CALLS, DELETE_CALLS, before, pool_id))
+    jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before, pool_id))
+    batches = sum(_prune_by_id(BATCHES, DELETE_BATCHES, before, pool_id))
+    pools = _pools() if pool_id is None else [pool_id]
+    states = sum(deleted for pool in pools for deleted in _prune_states(pool, before))
     return Pruned(calls, jobs, batches, states)
 
 
-def _prune_by_id(find: str, delete: str, before: datetime) -> Iterator[int]:
+def _pools() -> list[int]:
+    return [pool_id for (pool_id,) in _rows(POOLS, {})]
+
+
+def _prune_by_id(find: str, delete: str, before: datetime, pool_id: int | None) -> Iterator[int]:
     """Chunk after chunk, each found where the last one ended."""
-    bounds = {"before": before, "end": lowest_id(micros(before)), "most": CHUNK}
+    bounds = {"before": before, "end": lowest_id(micros(before)), "most": CHUNK, "pool": pool_id}
     after = UUID(int=0)
     while rows := _rows(find, {**bounds, "after": after}):
         old = [row_id for row_id, over in rows if over]

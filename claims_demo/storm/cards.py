@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from budget import services
-from budget.jobs.words import waits_for
 from budget.services import QueueView
 from claims_demo.claims import ANSWER_SECONDS, POOL
 from claims_demo.storm.endpoint import at_provider
@@ -66,10 +65,14 @@ def _queued(service: Service, minute: Span, queue: QueueView | None) -> Card:
             Figure(f"{slug}-depth", "waiting", in_number(queue.depth if queue else None)),
             *_elsewhere(service),
             Figure(f"{slug}-wait", "oldest", NOT_KNOWN if wait is None else f"{wait:,.0f} s"),
-            Figure(f"{slug}-held", "held back for", (queue and waits_for(queue)) or NOT_KNOWN),
+            Figure(f"{slug}-held", "held back for", _held_back_for(queue)),
             Figure(f"{slug}-state", "state", queue.state if queue else NOT_KNOWN),
         ],
     )
+
+
+def _held_back_for(queue: QueueView | None) -> str:
+    return queue.waits_for.replace("_", " ") if queue and queue.waits_for else NOT_KNOWN
 
 
 def _elsewhere(service: Service) -> list[Figure]:

@@ -4,15 +4,14 @@ from collections import Counter
 
 from django.db.models import Max, Sum
 
-from budget.jobs.batches.hold import CLOSED
 from budget.models import Call, JobBatch, Pool
 from claims_demo.claims import POOL
 
 
 def at_provider() -> int:
     """Jobs sent in batches whose results aren't there yet."""
-    sent = JobBatch.objects.filter(pool_id=_pool_id()).exclude(provider_id="")
-    return sent.exclude(state__in=CLOSED).aggregate(jobs=Sum("requests"))["jobs"] or 0
+    open_ones = JobBatch.objects.filter(pool_id=_pool_id(), finished_at=None)
+    return open_ones.exclude(provider_id="").aggregate(jobs=Sum("requests"))["jobs"] or 0
 
 
 class Batched:

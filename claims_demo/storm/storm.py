@@ -24,6 +24,7 @@ from claims_demo.storm.service import ADJUSTERS, OTHERS, SERVICES
 from claims_demo.storm.span import quantile
 from claims_demo.storm.stage import Sheet, Stage
 from claims_demo.storm.tally import Tally, count
+from claims_demo.storm.upkeep import forget_old_calls
 from claims_demo.storm.weather import CALM, Weather
 
 LAST_ANSWERS = 1_000
@@ -53,6 +54,7 @@ class Storm:
             tasks.create_task(self.adjusters.work())
             tasks.create_task(take_in_events(self.stage))
             tasks.create_task(classify_claims(self.stage))
+            tasks.create_task(forget_old_calls(self.stage))
             tasks.create_task(self._account_each_second())
         await self._account()
 

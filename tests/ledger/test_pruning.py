@@ -11,7 +11,7 @@ from django.utils import timezone
 from budget.ledger import pruning
 from budget.ledger.clock import micros
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.models import Call, Job, JobBatch, PoolState
+from budget.models import Call, Job, JobBatch, Pool, PoolState
 from tests.jobs.queueing import enqueue, finish, take_one
 from tests.ledger.pools import admit, available, make_pool, settle
 
@@ -44,6 +44,21 @@ def test_old_settled_calls_go_and_open_ones_and_the_balance_stay() -> None:
     assert [call.state for call in Call.objects.all()] == ["open"]
     assert PoolState.objects.count() == 1
     assert available() == 49
+
+
+def test_one_pool_may_be_pruned_alone() -> None:
+    for slug in ("claims", "other"):
+        make_pool(SLOTS, slug=slug)
+        for _ in range(2):
+            settle(admit(pool=slug).id, 1)
+    age(days=10)
+    one = Pool.objects.get(slug="claims").pk
+    before = timezone.now() - timedelta(days=9)
+    assert pruning.prune(before, one)[:3] == (2, 0, 0)
+    assert set(Call.objects.values_list("pool_id", flat=True)) == {
+        Pool.objects.get(slug="other").pk
+    }
+    assert PoolState.objects.filter(pool_id=one).count() == 1
 
 
 def test_all_that_is_old_goes_chunk_by_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
