@@ -15,6 +15,8 @@ View = Callable[..., HttpResponseBase]
 
 SEE_USAGE = "budget.view_usageminute"
 SEE_CALLS = "budget.view_call"
+SEE_JOBS = "budget.view_job"
+SEE_TERMS = "budget.view_reservation"
 
 
 def needs(permission: str) -> Callable[[View], View]:
@@ -34,6 +36,11 @@ def needs(permission: str) -> Callable[[View], View]:
         return apologising(bounded()(login_required(guarded)))
 
     return decorate
+
+
+def may_open_jobs(request: HttpRequest) -> bool:
+    """Whether the user may see jobs, and enter the admin, where they are shown."""
+    return request.user.is_staff and request.user.has_perm(SEE_JOBS)
 
 
 def may_pause_pool(request: HttpRequest) -> bool:

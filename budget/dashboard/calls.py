@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
-from budget.dashboard.access import SEE_CALLS, needs
+from budget.dashboard.access import SEE_CALLS, SEE_TERMS, may_open_jobs, needs
 from budget.dashboard.addresses import pool_address, sheds_address
 from budget.dashboard.marks import SEE_HISTORY
 from budget.dashboard.reasons import in_words
@@ -18,16 +18,16 @@ from budget.dashboard.sheds.grouping import Grouping
 from budget.dashboard.sheds.queries import EARLIER, MOMENT, in_order_of_time
 from budget.dashboard.sheds.question import Question
 from budget.dashboard.span import span_between
+from budget.dashboard.switches import switching
 from budget.ledger.clock import micros, moment
 from budget.ledger.ids import made_at
-from budget.models import Call, Job, Pool
+from budget.models import Call, Job, Pool, WorkloadClass
 from budget.pages.call import in_time, told, verdicts
 from budget.pages.remedies import remedies
 from budget.pages.revision import Revision, revision_of, terms_in_words
 from budget.policy.history import change_keys, scope_of_pool
 from budget.policy.rows import WORKLOAD_CLASS
 
-SEE_JOBS = "budget.view_job"
 MOST_DECISIONS = 20
 AROUND = timedelta(minutes=30)
 """How much of the time before and after a call its links to sheds show."""
@@ -61,13 +61,19 @@ def call_page(request: HttpRequest, call_id: UUID) -> HttpResponse:
         "verdicts": verdicts(call),
         "remedies": remedies(call, revision),
         "revision": revision,
-        "terms": terms_in_words(member) if member else [],
+        "terms": terms_in_words(member) if member and request.user.has_perm(SEE_TERMS) else [],
         "change_address": change_address(request, call, revision),
         "decisions": decisions(call),
         "job_address": job_address(request, call),
         **addresses(call, pool),
+        **switching(request, class_of(call), named=True),
     }
     return render(request, "budget/dashboard/call/page.html", context)
+
+
+def class_of(call: Call) -> WorkloadClass | None:
+    """The class as it is now, if it still is."""
+    return WorkloadClass.objects.filter(slug=call.workload_class).first()
 
 
 def addresses(call: Call, pool: Pool | None) -> dict[str, str]:
@@ -139,7 +145,7 @@ def _outcome(call: Call) -> str:
 
 def job_address(request: HttpRequest, call: Call) -> str:
     """The admin's page of its job, if there is one and the user may see it there."""
-    if call.job_id is None or not (request.user.is_staff and request.user.has_perm(SEE_JOBS)):
+    if call.job_id is None or not may_open_jobs(request):
         return ""
     if not Job.objects.filter(pk=call.job_id).exists():
         return ""

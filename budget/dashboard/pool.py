@@ -7,7 +7,7 @@ from budget.dashboard.access import SEE_USAGE, needs
 from budget.dashboard.board import board_of
 from budget.dashboard.context import context_of
 from budget.dashboard.span import span_of
-from budget.dashboard.switches import switch_links, turned
+from budget.dashboard.switches import switching
 from budget.models import Pool
 
 POOLS = Pool.objects.prefetch_related("limits", "reservations__workload_class")
@@ -20,8 +20,6 @@ def pool_page(request: HttpRequest, slug: str) -> HttpResponse:
     board = board_of(pool, span_of(request.GET))
     context = {
         **context_of(request, pool, board),
-        "row": pool,
-        "switch_links": switch_links(request, pool),
-        "turned": turned(request, pool) if pool.paused else None,
+        **switching(request, pool),
     }
     return render(request, "budget/dashboard/pool.html", context)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -44,6 +45,22 @@ def switch_links(request: HttpRequest, row: Row, back: str = "") -> list[tuple[s
         for verb, switch in _switches(row).items()
         if switch.suits(row)
     ]
+
+
+def switching(request: HttpRequest, row: Row | None, named: bool = False) -> dict[str, Any]:
+    """What a page needs to offer the switches of a row, and to say who turned one.
+
+    `named` if the page is about more than that row.
+    """
+    if row is None:
+        return {}
+    stopped = row.paused or (isinstance(row, WorkloadClass) and row.draining)
+    return {
+        "row": row,
+        "named": named,
+        "switch_links": switch_links(request, row),
+        "turned": turned(request, row) if stopped else None,
+    }
 
 
 def turned(request: HttpRequest, row: Row) -> Change | None:

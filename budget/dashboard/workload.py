@@ -1,18 +1,16 @@
 """The page of a class on a pool: what became of its calls, its tokens, its floor, its queue."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
-from budget.dashboard.access import SEE_USAGE, needs
+from budget.dashboard.access import SEE_TERMS, SEE_USAGE, needs
 from budget.dashboard.board import board_of
 from budget.dashboard.context import context_of
 from budget.dashboard.lineup import Member, slug_of
 from budget.dashboard.pool import POOLS
 from budget.dashboard.span import span_of
-from budget.dashboard.switches import switch_links, turned
+from budget.dashboard.switches import switching
 from budget.jobs import words
 from budget.models import WorkloadClass
 from budget.policy.words import RESERVATION, written
@@ -30,10 +28,9 @@ def class_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     context = {
         **context_of(request, pool, board, own),
         "member": member,
-        "terms": terms_of(member),
-        "row": member.row,
+        "terms": terms_of(member) if request.user.has_perm(SEE_TERMS) else [],
         "admin_address": _form(request, member.row),
-        **_switches(request, member.row),
+        **switching(request, member.row),
     }
     return render(request, "budget/dashboard/workload.html", context)
 
@@ -65,13 +62,3 @@ def _form(request: HttpRequest, row: WorkloadClass | None) -> str:
     if row is None or not (request.user.is_staff and request.user.has_perm(SEE_CLASS)):
         return ""
     return reverse("admin:budget_workloadclass_change", args=[row.pk])
-
-
-def _switches(request: HttpRequest, row: WorkloadClass | None) -> dict[str, Any]:
-    if row is None:
-        return {}
-    stopped = row.paused or row.draining
-    return {
-        "switch_links": switch_links(request, row),
-        "turned": turned(request, row) if stopped else None,
-    }

@@ -104,6 +104,32 @@ def test_who_is_not_on_the_staff_sees_no_links_into_the_admin(
     assert "/admin/" not in stranger.get(address(refused.pk)).content.decode()
 
 
+def test_its_class_can_be_paused_from_here(viewer: Client, on_call: Client, claims: Pool) -> None:
+    refused = shed("nightly", 9_000)
+    untagged = store(claims, datetime.now(UTC), workload_class="", reason="untagged")
+    assert "nightly: Pause…" in text_of(on_call, refused.pk)
+    assert "Pause…" not in text_of(viewer, refused.pk)
+    assert "Pause…" not in text_of(on_call, untagged.pk)
+
+
+def test_terms_are_for_those_who_may_see_reservations(stranger: Client, claims: Pool) -> None:
+    refused = shed("nightly", 9_000)
+    sam = User.objects.get(username="sam")
+    sam.user_permissions.add(Permission.objects.get(codename="view_call"))
+    assert "Yields above" not in text_of(stranger, refused.pk)
+    sam.user_permissions.add(Permission.objects.get(codename="view_reservation"))
+    assert "Yields above" in text_of(stranger, refused.pk)
+
+
+def test_the_admin_shows_the_same_arithmetic(root: Client, claims: Pool) -> None:
+    refused = shed("nightly", 9_000)
+    pages = [address(refused.pk), reverse("admin:budget_call_change", args=[refused.pk])]
+    shown = [root.get(page).content.decode() for page in pages]
+    dashboard, admin = (re.findall(r'data-name="([^"]+)">([^<]+)<', text) for text in shown)
+    assert dashboard == admin
+    assert ("Protected for others", "adjuster 50,000, rescore 20,000") in dashboard
+
+
 def test_a_smaller_call_would_have_been_admitted(viewer: Client) -> None:
     gauge_pool(*CLASSES)
     offer("nightly", 250, "still")

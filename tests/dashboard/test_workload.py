@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
@@ -33,6 +34,14 @@ def test_it_is_part_of_its_pool(viewer: Client, history: datetime) -> None:
     html = opened(viewer, class_page("nightly")).html
     assert f'<a href="{pool_page()}">claims</a>' in html
     assert class_page("nightly") in opened(viewer, pool_page()).html
+
+
+def test_terms_are_for_those_who_may_see_reservations(stranger: Client, history: datetime) -> None:
+    sam = User.objects.get(username="sam")
+    sam.user_permissions.add(Permission.objects.get(codename="view_usageminute"))
+    assert opened(stranger, class_page("rescore"))["terms"] == []
+    sam.user_permissions.add(Permission.objects.get(codename="view_reservation"))
+    assert opened(stranger, class_page("rescore"))["terms"]
 
 
 def test_its_terms_are_told_in_words(viewer: Client, history: datetime) -> None:

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from budget import services
+from budget.dashboard.access import may_open_jobs
 from budget.dashboard.addresses import pool_address
 from budget.dashboard.lineup import NO_CLASS, UNTAGGED
 from budget.dashboard.reasons import in_words
@@ -15,17 +16,17 @@ from budget.dashboard.sheds.counts import Counts, counts
 from budget.dashboard.sheds.entries import Place, page_of
 from budget.dashboard.sheds.filters import DECISIONS, IN_PROCESS
 from budget.dashboard.sheds.grouping import GROUPINGS, Grouping
-from budget.dashboard.sheds.groups import groups
+from budget.dashboard.sheds.groups import Groups, groups
 from budget.dashboard.sheds.queries import LOOKED_AT, Window, in_order_of_time, where, window_of
 from budget.dashboard.sheds.question import Question
 from budget.dashboard.sheds.timeline import timeline
 from budget.dashboard.span import RANGES
+from budget.dashboard.switches import switching
 from budget.dashboard.units import in_a_step
 from budget.models import Call, Pool, WorkloadClass
 from budget.pages.call import in_time
 from budget.rule.decision import REASONS
 
-SEE_JOBS = "budget.view_job"
 RANGES_HERE = {name: label for name, (label, _) in RANGES.items() if name != "live"}
 """The page doesn't move on by itself."""
 MOST_TAGS = 4
@@ -94,7 +95,7 @@ def context_of(
         over_time = timeline(cursor, question, window, condition)
         grouped = groups(cursor, question, condition, over_time.found)
         page = page_of(window, filters, place)
-    may_see_jobs = request.user.is_staff and request.user.has_perm(SEE_JOBS)
+    may_see_jobs = may_open_jobs(request)
     return {
         "pool": pool,
         "pool_address": pool_address(pool, span.query),
@@ -124,7 +125,14 @@ def context_of(
         "first_page": place is None,
         "older": page.next and f"{question.fixed.query}&{urlencode({'before': page.next})}",
         "jobs_address": expired_jobs(pool, question) if may_see_jobs else "",
+        **switching(request, concerned(question, grouped), named=True),
     }
+
+
+def concerned(question: Question, grouped: Groups) -> WorkloadClass | None:
+    """The class that all sheds shown are of, if they are of one that still is."""
+    slug = question.filters.workload_class or grouped.only_class
+    return WorkloadClass.objects.filter(slug=slug).first() if slug else None
 
 
 def is_pruned(question: Question, window: Window, found: int, counted: int) -> bool:

@@ -7,7 +7,6 @@ from uuid import UUID
 from budget.dashboard.sheds.entries import Place, behind
 from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.queries import EXPORTED, Window, export_sql, in_order_of_time
-from budget.dashboard.sheds.question import Question
 
 AT_ONCE = 2_000
 """Lines that are held in memory."""
@@ -16,6 +15,8 @@ AT_ONCE = 2_000
 def lines(window: Window, filters: Filters) -> Iterator[bytes]:
     """A heading, then a line for each shed, newest first, many lines at a time.
 
+    Where older sheds were not looked at, a last line says so in its first column, and has
+    nothing in the others: readers of CSV, people and spreadsheets can all make out what it is.
     Between two of these portions no transaction is open: a slow reader holds up nobody.
     """
     yield ",".join(EXPORTED).encode() + b"\n"
@@ -23,8 +24,11 @@ def lines(window: Window, filters: Filters) -> Iterator[bytes]:
     while rows := _portion(window, filters, place):
         yield b"".join(rows)
         if len(rows) < AT_ONCE:
-            return
+            break
         place = _place_of(rows[-1])
+    if not window.whole:
+        left_out = f"sheds before {window.since:%Y-%m-%dT%H:%M:%S.%fZ} are left out"
+        yield left_out.encode() + b"," * (len(EXPORTED) - 1) + b"\n"
 
 
 def _portion(window: Window, filters: Filters, place: Place | None) -> list[bytes]:
@@ -40,7 +44,7 @@ def _place_of(row: bytes) -> Place:
     return Place(datetime.fromisoformat(at.decode()), UUID(call_id.decode()))
 
 
-def file_name(slug: str, question: Question) -> str:
+def file_name(slug: str, window: Window) -> str:
     """Names the pool and the time: `sheds-claims-20260131T1200Z-20260131T1300Z.csv`."""
-    start, end = (f"{at:%Y%m%dT%H%MZ}" for at in (question.span.start, question.span.end))
+    start, end = (f"{at:%Y%m%dT%H%MZ}" for at in (window.since, window.until))
     return f"sheds-{slug}-{start}-{end}.csv"

@@ -52,6 +52,8 @@ class Groups(NamedTuple):
     """How many more there are."""
     left_out: int
     """Sheds that are in no group shown."""
+    only_class: str | None
+    """The slug of the class that all sheds are of, empty for none; None if they are of several."""
 
 
 def groups(cursor: CursorWrapper, question: Question, where: Where, found: int) -> Groups:
@@ -71,7 +73,10 @@ def groups(cursor: CursorWrapper, question: Question, where: Where, found: int) 
         for name, parts in groupby(rows, key=itemgetter(0))
     ]
     others = rows[0][1] - len(shown) if rows else 0
-    return Groups(shown, others, max(0, found - sum(group.calls for group in shown)))
+    left_out = max(0, found - sum(group.calls for group in shown))
+    slugs = {row[2] for row in rows}
+    only = slugs.pop() if len(slugs) == 1 and not left_out else None
+    return Groups(shown, others, left_out, only)
 
 
 def _group(question: Question, name: Any, parts: list[tuple[Any, ...]], found: int) -> Group:

@@ -28,7 +28,7 @@ def sheds_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     question = question_of(request.GET)
     with in_order_of_time() as cursor:
         window = window_of(cursor, pool.pk, question)
-    name = file_name(pool.slug, question)
+    name = file_name(pool.slug, window)
     return StreamingHttpResponse(
         lines(window, question.filters),
         content_type="text/csv; charset=utf-8",

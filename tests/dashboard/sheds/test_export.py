@@ -11,7 +11,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from budget.dashboard.sheds import queries
 from budget.dashboard.sheds.export import AT_ONCE
+from budget.ledger.clock import micros
 from budget.models import Pool
 from tests.dashboard.shedding import LONG, SCRIPT, store, store_many
 from tests.dashboard.sheds.test_views import BAD_FILTERS, HOUR, START, at
@@ -104,6 +106,26 @@ def test_no_text_is_a_formula(viewer: Client, claims: Pool) -> None:
     found = [line["source"] for line in exported(viewer)]
     assert found[:6] == [f"'{text}" for text in texts[:6]]
     assert found[6:] == texts[6:]
+
+
+def test_a_file_that_is_cut_says_so_in_its_last_line(
+    viewer: Client, claims: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "LOOKED_AT", 3)
+    for minute in range(5):
+        store(claims, at(minute))
+    *lines, last = exported(viewer)
+    assert [line["offered_at"][14:19] for line in lines] == ["04:00", "03:00", "02:00"]
+    assert last.pop("id") == "sheds before 2026-01-31T12:01:00.000001Z are left out"
+    assert set(last.values()) == {""}
+    assert "T1201Z-20260131T1300Z" in viewer.get(address())["Content-Disposition"]
+    until = micros(at(1)) + 1
+    assert [line["offered_at"][14:19] for line in exported(viewer, {"until": f"{until}"})] == [
+        "01:00",
+        "00:00",
+    ]
+    filtered = exported(viewer, {"reason": "ceiling"})
+    assert [line["id"][:12] for line in filtered] == ["sheds before"]
 
 
 def test_a_long_file_comes_in_bounded_memory(viewer: Client, claims: Pool) -> None:

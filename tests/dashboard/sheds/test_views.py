@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from budget import services
+from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.sheds import groups
 from budget.dashboard.sheds.entries import PER_PAGE
 from budget.ledger.clock import micros
@@ -314,7 +315,7 @@ def test_real_sheds_are_counted_exactly(viewer: Client, claims: Pool) -> None:
     assert counts.sheds == page.context["timeline"].found == 4
     assert refused.id in [entry.call.pk for entry in page.context["entries"]]
     by_class = {row.words: row.shed for row in counts.classes}
-    assert by_class == {"nightly": 3, "untagged": 1}
+    assert by_class == {"nightly": 3, UNTAGGED: 1}
     assert not page.context["pruned"]
     for row in counts.classes:
         for reason in row.reasons:
@@ -364,6 +365,30 @@ def test_an_attempt_of_a_job_leads_staff_to_it(
     store(claims, at(1), job_id=job, state=Call.State.SETTLED)
     link = reverse("admin:budget_job_change", args=[job])
     assert link in viewer.get(address()).content.decode()
+
+
+def test_the_class_that_all_are_of_can_be_paused_from_here(
+    viewer: Client, on_call: Client, claims: Pool
+) -> None:
+    store(claims, at(1), source="a.py")
+    store(claims, at(2), source="a.py", workload_class="", reason="untagged")
+    alone = {"class": "nightly"}
+    pause = reverse("budget:switch_class", args=["nightly", "pause"])
+    back = f"{pause}?next={quote(address(alone), safe='')}"
+    assert "/switch/" not in on_call.get(address()).content.decode()
+    text = on_call.get(address(alone)).content.decode()
+    import re
+
+    print(re.findall('href="[^"]*switch[^>]*>[^<]*', text), back)
+    assert f'href="{back}">nightly: Pause…</a>' in text
+    assert back in on_call.get(address({"reason": "headroom"})).content.decode().replace(
+        "reason%3Dheadroom", "class%3Dnightly"
+    )
+    assert "/switch/" not in viewer.get(address(alone)).content.decode()
+    on_call.post(back, {"reason": "runaway loop"})
+    text = on_call.get(address(alone)).content.decode()
+    assert "nightly: Resume…" in text
+    assert "by olga: “runaway loop”" in text
 
 
 def test_texts_of_callers_stay_texts(viewer: Client, claims: Pool) -> None:
