@@ -9,10 +9,10 @@ from django.utils.html import format_html
 
 from budget.admin.forms import PolicyFormSet, PoolForm, RowForm
 from budget.admin.policy import PolicyAdmin, PolicyFields
+from budget.admin.queues import queues_on
 from budget.admin.recent_usage import observed, recent_usage
+from budget.admin.standings import standings
 from budget.models import Limit, PolicyVersion, Pool, Reservation
-from budget.pages.queues import queues_on
-from budget.pages.standings import standings
 from budget.policy.endpoint import endpoint_notes
 from budget.policy.history import Scope, scope_of_pool
 from budget.policy.stored import stored_terms

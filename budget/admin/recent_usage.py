@@ -8,6 +8,7 @@ from budget import services
 from budget.ledger.errors import BudgetError
 from budget.models import Pool, WorkloadClass
 from budget.models.choices import Mode
+from budget.pages.percents import percent
 from budget.services import UsageHistory
 
 HOUR = timedelta(hours=1)
@@ -23,6 +24,16 @@ class Span(NamedTuple):
     shed_percent: float | None
     would_shed: int
     """Calls admitted only because the pool observes."""
+
+    @property
+    def utilisation(self) -> str:
+        """In words."""
+        return _written(self.utilisation_percent)
+
+    @property
+    def shed_rate(self) -> str:
+        """In words."""
+        return _written(self.shed_percent)
 
 
 class Usage(NamedTuple):
@@ -84,6 +95,10 @@ def _span(found: UsageHistory, slug: str, hours: int) -> Span:
         100 * shed / offered if offered else None,
         would_shed,
     )
+
+
+def _written(share: float | None) -> str:
+    return "–" if share is None else percent(share)
 
 
 def _sum(column: Iterable[Any]) -> int:

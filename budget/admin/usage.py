@@ -6,6 +6,7 @@ from django.contrib import admin
 
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin
 from budget.models import UsageMinute
+from budget.pages.percents import percent
 
 COLUMNS = (
     "minute_utc",
@@ -71,7 +72,7 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
     @admin.display(description="utilisation")
     def utilisation(self, row: UsageMinute) -> str:
         """Of the pool's leading limit, in that minute; 0 where refunds outweigh it."""
-        return f"{max(0, 100 * row.charged / row.allowance):.1f} %" if row.allowance else "–"
+        return percent(max(0, 100 * row.charged / row.allowance)) if row.allowance else "–"
 
 
 def _by_reason(counts: Mapping[str, int]) -> str:

@@ -9,10 +9,10 @@ from django.utils.html import format_html
 
 from budget.admin.forms import WorkloadClassForm
 from budget.admin.policy import PolicyAdmin
+from budget.admin.queues import queues_of
 from budget.admin.recent_usage import observed, recent_usage
+from budget.admin.standings import standings_of
 from budget.models import Pool, WorkloadClass
-from budget.pages.queues import queues_of
-from budget.pages.standings import standings_of
 from budget.policy.history import Scope, scope_of_class
 from budget.policy.switches import CLASS_SWITCHES
 from budget.policy.words import RESERVATION, written

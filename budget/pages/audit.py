@@ -1,4 +1,4 @@
-"""Who does something in the admin, and why: what the history remembers of a request."""
+"""Who does something, and why: what the history remembers of a request."""
 
 from typing import Any
 

@@ -7,7 +7,8 @@ from math import ceil, floor
 
 from budget.models import Call
 from budget.pages.call import in_time, units
-from budget.pages.revision import Revision, percent
+from budget.pages.percents import exact_percent
+from budget.pages.revision import Revision
 from budget.rule.decision import TOLERANCE
 from budget.rule.idle import largest_calls
 from budget.rule.remedies import BEFORE, Change, Numbers, Way, unit_of, ways
@@ -109,7 +110,7 @@ class _Way:
         others = sum(other.share for other in self._terms.classes if other is not member)
         if needed > min(1 - others, member.ceiling) + TOLERANCE or limit in member.except_limits:
             return None
-        share = f"a share of at least {percent(needed)} instead of {percent(had)}"
+        share = f"a share of at least {exact_percent(needed)} instead of {exact_percent(had)}"
         return f"{left}: {share}, neither spent nor lent"
 
     def _less_protected(self, limit: str, amount: float) -> str:
@@ -127,8 +128,8 @@ class _Way:
         most = floor(self._member.headroom * amount / kept * 10_000 + TOLERANCE) / 10_000
         if most <= 0:
             return AT_WORK
-        had = percent(self._member.headroom)
-        return f"with a headroom of at most {percent(most)} instead of {had}, or {AT_WORK}"
+        had = exact_percent(self._member.headroom)
+        return f"with a headroom of at most {exact_percent(most)} instead of {had}, or {AT_WORK}"
 
     def _higher_ceiling(self, limit: str, amount: float) -> str:
         if self._terms is None or self._member is None:
@@ -138,15 +139,17 @@ class _Way:
         more = (amount - left) / self._capacity(self._terms, limit)
         needed = ceil((had + more) * 10_000 - TOLERANCE) / 10_000
         if needed >= 1:
-            return f"without its ceiling of {percent(had)}"
-        return f"with a ceiling of {percent(needed)} instead of {percent(had)}"
+            return f"without its ceiling of {exact_percent(had)}"
+        return f"with a ceiling of {exact_percent(needed)} instead of {exact_percent(had)}"
 
     def _yields_later(self, bound: float | None) -> str:
         if bound is None or self._member is None:
             return "had its class not yielded to the interactive ones"
         had = self._member.yields_above or 0.0
         needed = ceil(bound * 10_000 - TOLERANCE) / 10_000
-        return f"had its class yielded above {percent(needed)} instead of {percent(had)}"
+        return (
+            f"had its class yielded above {exact_percent(needed)} instead of {exact_percent(had)}"
+        )
 
     @staticmethod
     def _capacity(terms: PoolTerms, limit: str) -> float:

@@ -7,6 +7,7 @@ import msgspec
 
 from budget.jobs.words import span
 from budget.models import Call, PolicyRevision
+from budget.pages.percents import exact_percent
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
 
@@ -42,19 +43,14 @@ def revision_of(call: Call) -> Revision:
 
 def terms_in_words(member: ClassTerms) -> list[tuple[str, str]]:
     """What a class's terms were, by name."""
-    yields = "never" if member.yields_above is None else percent(member.yields_above)
+    yields = "never" if member.yields_above is None else exact_percent(member.yields_above)
     return [
         ("Tier", member.tier.replace("_", "-")),
         ("Deadline", span(member.deadline / SECOND)),
-        ("Share", percent(member.share) if member.reserved else "no reservation"),
-        ("Lendable", percent(member.lendable)),
-        ("Headroom", percent(member.headroom)),
-        ("Ceiling", "none" if member.ceiling >= 1 else percent(member.ceiling)),
+        ("Share", exact_percent(member.share) if member.reserved else "no reservation"),
+        ("Lendable", exact_percent(member.lendable)),
+        ("Headroom", exact_percent(member.headroom)),
+        ("Ceiling", "none" if member.ceiling >= 1 else exact_percent(member.ceiling)),
         ("Yields above", yields),
         ("Paused", "yes" if member.paused else "no"),
     ]
-
-
-def percent(fraction: float) -> str:
-    """As the policy has it, with at most two decimals: `12.5 %`."""
-    return f"{round(100 * fraction, 2):.10g} %"

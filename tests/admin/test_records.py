@@ -89,7 +89,7 @@ def test_usage_is_listed_with_its_reasons(viewer: Client, claims: Pool) -> None:
     )
     page = viewer.get(url("usageminute_changelist")).content.decode()
     assert "2 headroom" in page
-    assert "25.0 %" in page
+    assert "25 %" in page
     assert "2026-01-01 00:00" in page
 
 

@@ -7,6 +7,7 @@ from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.reasons import in_words
 from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.question import Question
+from budget.pages.percents import percent
 from budget.services import ClassHistory, UsageHistory
 
 
@@ -32,9 +33,9 @@ class ClassCount(NamedTuple):
     query: str
 
     @property
-    def shed_percent(self) -> float | None:
-        """Of what was offered."""
-        return 100 * self.shed / self.offered if self.offered else None
+    def shed_rate(self) -> str:
+        """Of what was offered, in words."""
+        return percent(100 * self.shed / self.offered) if self.offered else "–"
 
 
 class Counts(NamedTuple):

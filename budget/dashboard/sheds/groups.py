@@ -13,6 +13,7 @@ from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.reasons import in_words
 from budget.dashboard.sheds.queries import Where, groups_sql
 from budget.dashboard.sheds.question import Question
+from budget.pages.percents import percent
 
 MOST = 20
 """Groups shown; of times all are."""
@@ -41,7 +42,7 @@ class Group(NamedTuple):
     @property
     def percent(self) -> str:
         """Of all sheds shown, in words."""
-        return "under 0.1 %" if 0 < self.part < 0.001 else f"{100 * self.part:.1f} %"
+        return percent(100 * self.part)
 
 
 class Groups(NamedTuple):

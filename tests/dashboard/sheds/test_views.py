@@ -71,11 +71,11 @@ def test_who_comes_first(viewer: Client, claims: Pool) -> None:
     store(claims, at(9), source="claims/rescore.py:7", workload_class="rescore", reason="ceiling")
     page = viewer.get(address())
     first, second = page.context["groups"].shown
-    assert (first.words, first.calls, first.percent) == ("claims/nightly.py:3", 3, "75.0 %")
+    assert (first.words, first.calls, first.percent) == ("claims/nightly.py:3", 3, "75 %")
     assert (first.reasons, first.classes) == ([("headroom", 3)], [("nightly", 3)])
     assert (first.first, first.last) == (at(0), at(2))
     assert (second.reasons, second.classes) == ([("ceiling", 1)], [("rescore", 1)])
-    assert "The largest part, 75.0 %, comes from" in page.content.decode()
+    assert "The largest part, 75 %, comes from" in page.content.decode()
 
 
 def test_a_group_leads_to_its_sheds_alone(viewer: Client, claims: Pool) -> None:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 from budget import services
 from budget.ledger.errors import BudgetError
 from budget.models import Pool
+from budget.pages.percents import exact_percent, percent
+from budget.pages.scarcity import SCARCE
 from budget.policy.stored import stored_terms
 from budget.rule.idle import largest_calls, reach
 from budget.rule.terms import LimitTerms, PoolTerms
@@ -20,6 +22,16 @@ class ClassStanding(NamedTuple):
     effective: float | None
     reach_percent: float
     largest_call: float
+
+    @property
+    def share(self) -> str:
+        """In words."""
+        return exact_percent(self.share_percent / 100)
+
+    @property
+    def reach(self) -> str:
+        """In words."""
+        return percent(self.reach_percent)
 
 
 class LimitStanding(NamedTuple):
@@ -39,7 +51,7 @@ class LimitStanding(NamedTuple):
     @property
     def scarce(self) -> float:
         """Below this a meter warns."""
-        return self.terms.capacity / 5
+        return self.terms.capacity * SCARCE
 
 
 def standings(pool: Pool) -> list[LimitStanding]:
@@ -71,7 +83,7 @@ def _class_standing(terms: PoolTerms, c: int, d: int, live: dict[str, Any]) -> C
         share * 100,
         share * limit.capacity,
         floors.get("effective"),
-        round(reach(terms, c, d) * 100, 1),
+        round(reach(terms, c, d) * 100, 6),
         max(0.0, largest_calls(terms)[c][d]),
     )
 
