@@ -6,17 +6,23 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import expect, sync_playwright
+import yaml
+from playwright.sync_api import Page, expect, sync_playwright
 
 from claims_demo.database.stale import living
+from claims_demo.running import POLICY
 from tests.claims_demo.directories import temporary_dir
 from tests.claims_demo.programs import ROOT, environment
+
+CALM_FOR_EVER = """
+from claims_demo.models.storm import StormControl
+StormControl.objects.create(strength=1, chosen_by="somebody")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +46,9 @@ def started(module: str, data_dir: Path, *arguments: str) -> subprocess.Popen[st
     )
 
 
-def policy(data_dir: Path) -> str:
-    """What is in force."""
+def manage(data_dir: Path, *arguments: str) -> str:
     return subprocess.check_output(
-        [sys.executable, "manage.py", "dump_policy"],
+        [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
         env=environment(BUDGET_DATA_DIR=str(data_dir)),
         text=True,
@@ -63,7 +68,7 @@ def introduction(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.processes
 @pytest.mark.timeout(240)
-def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) -> None:
+def test_the_demo_shows_the_storm_whatever_the_last_one_left(data_dir: Path) -> None:
     """One test, because the second part wants what the first leaves: a policy and accounts."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -78,13 +83,44 @@ def test_the_demo_shows_the_storm_and_stops_also_when_told_to(data_dir: Path) ->
     assert "the person waiting was served" in said
     assert living(data_dir / "postgres") is None
 
-    second = demo(data_dir, "--port", str(port))
-    assert " added" not in introduction(second)
-    time.sleep(1.5)
-    second.send_signal(signal.SIGTERM)
+    manage(data_dir, "jobs", "pause", "rescore", "--reason", "left by somebody")
+    manage(data_dir, "shell", "-v", "0", "-c", CALM_FOR_EVER)
+    second = demo(data_dir, "--port", "0", "--seconds", "12")
     said, complained = second.communicate()
     assert second.returncode == 0, said + complained
-    assert living(data_dir / "postgres") is None
+    assert " added" not in said
+    assert "Resumed: rescore." in said
+    assert "at the provider: 0" in said, "batches end, those of the first demo too"
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(240)
+def test_a_pool_that_the_storm_does_not_exhaust_shows_nothing(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    policy = yaml.safe_load(POLICY.read_text())
+    (pool,) = policy["pools"].values()
+    for limit in (*pool["limits"], *pool["batch"]["limits"]):
+        limit["amount"] *= 100
+    generous = tmp_path / "policy.yaml"
+    generous.write_text(yaml.safe_dump(policy))
+    code = f"""
+from pathlib import Path
+from claims_demo import demo, running
+running.POLICY = Path({str(generous)!r})
+raise SystemExit(demo.main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--port", "0", "--seconds", "12"],
+        cwd=ROOT,
+        env=environment(BUDGET_DATA_DIR=str(data_dir)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "NOT as promised" in done.stdout
+    assert "The storm did not exhaust the pool" in done.stdout
 
 
 @pytest.mark.processes
@@ -110,58 +146,89 @@ def test_there_is_one_demo_at_a_time_and_nothing_is_left_of_one_that_was_killed(
     assert len(family) > 5
     assert psutil.wait_procs(family, timeout=20)[1] == []
     assert living(data_dir / "postgres") is None
-    assert "http://127.0.0.1:" in policy(data_dir)
+    assert "http://127.0.0.1:" in manage(data_dir, "dump_policy")
 
     served = started("claims_demo.serve", data_dir, "--port", "0")
     assert served.stdout is not None
     assert served.stdout.readline().startswith("Serving on")
     served.terminate()
     served.communicate()
-    assert "http://127.0.0.1:" not in policy(data_dir), "nobody is there to send a key to"
+    assert "http://127.0.0.1:" not in manage(data_dir, "dump_policy"), (
+        "nobody is there to send a key to"
+    )
 
 
 @pytest.mark.processes
 @pytest.mark.browser
-@pytest.mark.timeout(240)
-def test_a_person_makes_the_storm_on_its_page_and_sees_who_is_served(data_dir: Path) -> None:
+@pytest.mark.timeout(300)
+def test_a_person_makes_the_storm_on_its_page_and_sees_who_is_served_and_why(
+    data_dir: Path,
+) -> None:
     process = demo(data_dir, "--port", "0")
     try:
         said = introduction(process)
         found = re.search(r"^Claims +(\S+)$", said, re.MULTILINE)
-        password = re.search(r"demo-adjuster / (\S+)", said)
+        passwords = dict(re.findall(r"(demo-\w+) / (\S+)", said))
         assert found, said
-        assert password, said
-        complaints = _make_a_storm(found[1], password[1])
+        complaints = _make_a_storm(found[1], passwords)
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         said, complained = process.communicate()
     assert process.returncode == 0, said + complained
     assert complaints == []
+    assert living(data_dir / "postgres") is None
 
 
-def _make_a_storm(url: str, password: str) -> list[str]:
-    """Logs in, follows the way to the storm, and makes it as strong as it gets."""
+def _make_a_storm(url: str, passwords: dict[str, str]) -> list[str]:
+    """Makes the storm as strong as it gets, then takes from adjusters what they are promised."""
     complaints: list[str] = []
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(url)
-        page.fill("#id_username", "demo-adjuster")
-        page.fill("#id_password", password)
-        page.keyboard.press("Enter")
-        page.click("nav >> text=Storm")
+
+        def opened(username: str) -> Page:
+            page = browser.new_page()
+            page.on("console", lambda message: complaints.append(message.text))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(url)
+            page.fill("#id_username", username)
+            page.fill("#id_password", passwords[username])
+            page.keyboard.press("Enter")
+            page.click("nav >> text=Storm")
+            return page
+
+        page = opened("demo-adjuster")
         page.click("button:text-is('×10')")
         expect(page.locator("#storm-now")).to_have_text("×10, chosen by demo-adjuster.")
         words = page.locator("#storm-words")
         expect(words).to_contain_text("10 times their usual pace", timeout=10_000)
         expect(words).to_contain_text("questions were answered within 2 seconds", timeout=10_000)
         expect(page.locator("[data-figure=rescore-state]")).to_have_text("red", timeout=60_000)
+        expect(page.locator("[data-figure=nightly-held]")).to_have_text("headroom", timeout=60_000)
         page.click("text=The last minute as a table")
         expect(page.locator("#storm-table tr").nth(5)).to_be_visible()
+        refused = page.locator("[data-figure=adjuster-shed]")
+        expect(refused).to_have_text("0 %")
+
+        editor = opened("demo-editor")
+        editor.click("text=the pool's form")
+        form = editor.url
+        _edit(editor, form, {"0-share_percent": "0", "1-headroom_percent": "0"})
+        expect(refused).not_to_have_text("0 %", timeout=60_000)
+        _edit(editor, form, {"0-ceiling_percent": "20"})
+        expect(words).to_contain_text("waited longer", timeout=60_000)
+
         page.click("button:text-is('Automatic')")
         expect(page.locator("#storm-now")).to_contain_text("Automatic")
         browser.close()
     return complaints
+
+
+def _edit(page: Page, form: str, values: dict[str, str]) -> None:
+    """Changes reservations, as the storm page invites to."""
+    page.goto(form)
+    for field, value in values.items():
+        page.fill(f"#id_reservations-{field}", value)
+    page.fill("#id_reason", "What if nobody were promised anything?")
+    page.click("input[name=_save]")
+    expect(page.locator(".messagelist .success")).to_be_visible()
