@@ -47,7 +47,10 @@ class Board(NamedTuple):
     @property
     def shape(self) -> str:
         """Changes when lines or rows come or go, and not when only their numbers move on."""
-        drawn = [(f.name, [name for name, _ in f.lines]) for f in self.figures]
+        drawn = [
+            (f.name, [(s.name, s.place) for s in f.series], [(g.name, g.place) for g in f.guides])
+            for f in self.figures
+        ]
         rows = [row.member.name for row in self.rows]
         limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
         return f"{crc32(repr((self.empty, drawn, rows, limits)).encode()):x}"
@@ -95,9 +98,13 @@ def _add_queues_now(history: UsageHistory, steps: Steps) -> None:
         return
     for slug, past in history.classes.items():
         now = history.now["classes"].get(slug)
-        if now is not None and now["depth"]:
+        if now is not None and (now["depth"] or _known(past.columns["queue_depth"])):
             _raise(past.columns["queue_depth"], steps.open, now["depth"])
             _raise(past.columns["oldest_wait_seconds"], steps.open, now["oldest_wait_seconds"] or 0)
+
+
+def _known(column: list[Any]) -> bool:
+    return any(value is not None for value in column)
 
 
 def _raise(column: list[Any], n: int, value: float) -> None:

@@ -1,14 +1,16 @@
 """What the page of a class on a pool shows over time."""
 
-from urllib.parse import urlencode
+from zlib import crc32
 
 from budget.dashboard.addresses import sheds_address
-from budget.dashboard.figure import Figure, Guide, Series, number
+from budget.dashboard.figure import Figure, Series
 from budget.dashboard.finding import calls_finding, floor_finding, tokens_finding
 from budget.dashboard.lineup import Member
 from budget.dashboard.past import Past
+from budget.dashboard.pool_figures import floor_guide
 from budget.dashboard.queue_figures import queue_figures
-from budget.dashboard.reasons import in_words
+from budget.dashboard.refusals import ORDER
+from budget.dashboard.shed_series import shed_series
 from budget.dashboard.steps import Steps
 from budget.dashboard.units import in_a_step, unit_in_words
 from budget.models import Pool
@@ -19,6 +21,8 @@ FLOOR_USE = {
     "lent_tokens": "lent",
 }
 TOKENS = {"estimated_tokens": "estimated", "used_tokens": "used"}
+EXPIRED = len(ORDER) + 1
+"""How expired jobs are drawn: after all reasons."""
 
 
 def class_figures(
@@ -30,33 +34,54 @@ def class_figures(
     return [
         _calls(pool, steps, member, past),
         _tokens(past),
-        _floor(unit, steps, member, past),
+        _floor(pool, unit, steps, member, past),
         *queue_figures(steps, {member: past}),
     ]
 
 
 def _calls(pool: Pool, steps: Steps, member: Member, past: Past) -> Figure:
-    admitted = Series("admitted", 0, past.counts("admitted"))
-    shed = [
-        Series(
-            in_words(reason),
-            n,
-            column,
-            query=urlencode({"class": member.in_address, "reason": reason}),
-        )
-        for n, (reason, column) in enumerate(past.shed_for().items(), start=1)
-    ]
     return Figure(
         name="calls",
         title="Calls admitted and shed",
         kind="bars",
         unit=f"calls {in_a_step(steps.step)}",
-        series=[admitted, *shed],
+        series=[
+            *_admitted(member, past),
+            *[shed_series(member, _place(r), past.shed.columns[r], r) for r in past.shed.counts],
+            *_expired(past),
+        ],
         sheds=sheds_address(pool),
         finding=calls_finding(
-            past.total("offered"), past.total("admitted"), past.reasons, past.would_shed
+            past.total("offered"),
+            past.total("admitted"),
+            past.shed.counts,
+            past.would_shed.counts,
+            past.total("expired"),
         ),
     )
+
+
+def _admitted(member: Member, past: Past) -> list[Series]:
+    """What would be shed if the pool enforced stands upon what would be admitted all the same."""
+    would = past.would_shed
+    if not would.total:
+        return [Series("admitted", 0, past.counts("admitted"))]
+    columns = zip(past.counts("admitted"), would.column, strict=True)
+    sure = [None if n is None else max(0, n - (spared or 0)) for n, spared in columns]
+    return [
+        Series("admitted in any case", 0, sure),
+        *[shed_series(member, _place(r), would.columns[r], r, True) for r in would.counts],
+    ]
+
+
+def _place(reason: str) -> int:
+    """From 1 on, the same however frequent it is; strange reasons come after those known."""
+    known = ORDER.get(reason)
+    return EXPIRED + 1 + crc32(reason.encode()) % 8 if known is None else 1 + known
+
+
+def _expired(past: Past) -> list[Series]:
+    return [Series("expired", EXPIRED, past.counts("expired"))] if past.total("expired") else []
 
 
 def _tokens(past: Past) -> Figure:
@@ -70,21 +95,22 @@ def _tokens(past: Past) -> Figure:
     )
 
 
-def _floor(unit: str | None, steps: Steps, member: Member, past: Past) -> Figure:
+def _floor(pool: Pool, unit: str | None, steps: Steps, member: Member, past: Past) -> Figure:
     unit_words = unit_in_words(unit)
-    floors = [policy.per_minute.get(member.slug, 0.0) for policy in steps.policies]
+    floor = floor_guide(pool, steps, member, "floor")._replace(place=0)
     return Figure(
         name="floor",
         title="Floor used, borrowed and lent",
         kind="lines",
         unit=f"{unit_words} a minute",
         series=_lines(past, FLOOR_USE),
-        guides=[Guide("floor", 0, [number(floor) for floor in floors])] if any(floors) else [],
+        guides=[floor] if any(floor.values) else [],
         finding=floor_finding(unit_words, *[past.total(name) for name in FLOOR_USE]),
     )
 
 
 def _lines(past: Past, names: dict[str, str]) -> list[Series]:
     return [
-        Series(words, n, past.per_minute(name)) for n, (name, words) in enumerate(names.items())
+        Series(words, n, past.per_minute(past.counts(name)))
+        for n, (name, words) in enumerate(names.items())
     ]

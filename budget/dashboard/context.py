@@ -55,8 +55,9 @@ def context_of(
         "rows": [_linked(pool, row, span.query) for row in board.rows],
         "groups": GROUPS,
         "columns": COLUMNS,
-        "marks": changes[::-1],
-        "data": paint.whole(board, changes, linked),
+        "marks": changes.newest[::-1],
+        "more_marks": changes.more,
+        "data": paint.whole(board, changes.newest, linked),
         "live": f"{live}?{urlencode({'range': span.name, **only})}" if span.live else "",
         "every": SECONDS.get(span.name, SELDOM),
         "may_see_sheds": linked,
@@ -73,7 +74,12 @@ def _linked(pool: Pool, row: Row, span: str) -> LinkedRow:
         class_address(pool, name, span),
         sheds_address(pool, span, **{"class": name}),
         [
-            (reason, sheds_address(pool, span, **{"class": name, "reason": reason.reason}))
-            for reason in row.reasons
+            (
+                r,
+                sheds_address(
+                    pool, span, **{"class": name, "reason": r.reason, "decision": r.decision}
+                ),
+            )
+            for r in row.reasons
         ],
     )

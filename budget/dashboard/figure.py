@@ -18,6 +18,8 @@ class Series(NamedTuple):
     values: list[Value]
     query: str = ""
     """What it adds to the address of the sheds of a step; empty if it counts no sheds."""
+    would_be: bool = False
+    """Whether it counts what would be shed, to be drawn lighter."""
 
 
 class Guide(NamedTuple):
@@ -27,6 +29,8 @@ class Guide(NamedTuple):
     place: int | None
     """That of the class whose floor it is; None for a limit."""
     values: list[Value]
+    nominal: bool = False
+    """Whether it is a floor that moves with demand, of which only the share is known."""
 
 
 class Figure(NamedTuple):

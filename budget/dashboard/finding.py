@@ -1,12 +1,15 @@
 """What figures show, in words: who took how much, who was shed and why, who waited."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from budget.dashboard.figure import Series
 from budget.dashboard.reasons import because
+from budget.dashboard.refusals import Counts
 from budget.dashboard.sentence import Sentence
 from budget.dashboard.steps import Steps
 from budget.jobs import words
+from budget.pages.percents import percent
 
 NOTHING_KNOWN = "Nothing was recorded in this time, so nothing is known of it."
 NO_CALLS = "Nobody called in this time."
@@ -14,8 +17,9 @@ MOST_NAMED = 3
 
 Amounts = Mapping[str, float]
 """By name of the class."""
-Counts = Mapping[str, int]
-"""By reason."""
+ByClass = Mapping[str, Counts]
+"""By name of the class."""
+IF_ENFORCED = "had the pool enforced"
 
 
 def use_finding(
@@ -43,25 +47,31 @@ def use_finding(
 
 def shed_finding(
     steps: Steps,
-    series: Sequence[Series],
+    shed_series: Sequence[Series],
+    would_series: Sequence[Series],
     offered: int,
-    shed: Mapping[str, Counts],
-    would_shed: int,
+    shed: ByClass,
+    would_shed: ByClass,
 ) -> Sentence:
-    """How many calls were shed, whose, why, and when most."""
+    """How many calls were shed or would have been, whose, why, and when most."""
     if not offered:
         return _nothing(steps)
-    total = sum(sum(counts.values()) for counts in shed.values())
-    spared = _spared(would_shed)
-    if not total:
-        return [f"None of {offered:,} calls was shed.{spared}"]
-    by_size = sorted(shed.items(), key=lambda item: -sum(item[1].values()))
-    told = _listed(
-        {name: f"{sum(counts.values()):,}, {_why(counts)}" for name, counts in by_size if counts},
-        "; ",
-    )
-    were = f"{total:,} of {offered:,} calls were shed ({percent(100 * total / offered)}): "
-    return [f"{were}{told}.{spared}", *_peak(steps, series)]
+    total, spared = _total(shed), _total(would_shed)
+    told: list[str | datetime] = [f"None of {offered:,} calls was shed."]
+    if total:
+        were = f"{total:,} of {offered:,} calls were shed ({percent(100 * total / offered)})"
+        told = [f"{were}: {_by_class(shed)}.", *_peak(steps, shed_series)]
+    if spared:
+        would = f" {spared:,} would have been ({percent(100 * spared / offered)}), {IF_ENFORCED}"
+        told += [f"{would}: {_by_class(would_shed)}.", *_peak(steps, would_series)]
+    return told
+
+
+def expired_finding(steps: Steps, series: Sequence[Series], expired: Mapping[str, int]) -> Sentence:
+    """How many jobs expired, whose, and when most."""
+    parts = _listed({name: f"{jobs:,}" for name, jobs in expired.items() if jobs})
+    total = sum(expired.values())
+    return [f"{total:,} {'job' if total == 1 else 'jobs'} expired: {parts}.", *_peak(steps, series)]
 
 
 def depth_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
@@ -82,18 +92,22 @@ def wait_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
     return [f"The oldest job had waited {words.span(most)}, in {name} at ", steps.times[n], "."]
 
 
-def calls_finding(offered: int, admitted: int, shed: Counts, would_shed: int) -> Sentence:
+def calls_finding(
+    offered: int, admitted: int, shed: Counts, would_shed: Counts, expired: int
+) -> Sentence:
     """What became of a class's calls."""
+    late = f" {expired:,} {'job' if expired == 1 else 'jobs'} expired." if expired else ""
     if not offered:
-        return [NO_CALLS]
-    spared = _spared(would_shed)
-    if not sum(shed.values()):
-        return [f"{admitted:,} of {offered:,} calls were admitted, and none was shed.{spared}"]
-    total, rate = sum(shed.values()), percent(100 * sum(shed.values()) / offered)
-    return [
-        f"{admitted:,} of {offered:,} calls were admitted; {total:,} were shed ({rate}), "
-        f"{_why(shed)}.{spared}"
-    ]
+        return [f"{NO_CALLS}{late}"]
+    total, spared = sum(shed.values()), sum(would_shed.values())
+    were = "none was shed"
+    if total:
+        were = f"{total:,} were shed ({percent(100 * total / offered)}), {_why(shed)}"
+    would = ""
+    if spared:
+        rate = percent(100 * spared / offered)
+        would = f" {spared:,} would have been shed ({rate}), {IF_ENFORCED}, {_why(would_shed)}."
+    return [f"{admitted:,} of {offered:,} calls were admitted; {were}.{would}{late}"]
 
 
 def tokens_finding(estimated: int, used: int) -> Sentence:
@@ -116,21 +130,19 @@ def floor_finding(unit: str, floor: int, borrowed: int, lent: int) -> Sentence:
     ]
 
 
-def percent(share: float) -> str:
-    """A share of a hundred, as people say it: `41 %`, `0.4 %`, `under 0.1 %`."""
-    if 0 < share < 0.1:
-        return "under 0.1 %"
-    return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.1f} %"
-
-
 def _nothing(steps: Steps) -> Sentence:
     return [NOTHING_KNOWN] if steps.first is None else [NO_CALLS, *_gaps(steps)]
 
 
-def _spared(would_shed: int) -> str:
-    if not would_shed:
-        return ""
-    return f" {would_shed:,} more were admitted only because the pool observes."
+def _total(refused: ByClass) -> int:
+    return sum(sum(counts.values()) for counts in refused.values())
+
+
+def _by_class(refused: ByClass) -> str:
+    """Most refused first, each with why."""
+    by_size = sorted(refused.items(), key=lambda item: -sum(item[1].values()))
+    told = {n: f"{sum(counts.values()):,}, {_why(counts)}" for n, counts in by_size if counts}
+    return _listed(told, "; ")
 
 
 def _why(counts: Counts) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from budget.dashboard.lineup import floor_moves
 from budget.dashboard.units import UNITS, unit_in_words
 from budget.models import Limit, Pool
-
-SCARCE = 0.2
-"""Below this part of the capacity a meter warns."""
+from budget.pages.percents import percent
+from budget.pages.scarcity import SCARCE
 
 
 class Floor(NamedTuple):
@@ -16,11 +16,14 @@ class Floor(NamedTuple):
     name: str
     left: float
     full: float
+    nominal: bool
+    """Whether it moves with demand, so that `full` is only the share that the policy states."""
 
     @property
     def text(self) -> str:
         """`40,000 of 50,000`."""
-        return f"{self.left:,.0f} of {self.full:,.0f}"
+        nominal = " (nominal)" if self.nominal else ""
+        return f"{self.left:,.0f} of {self.full:,.0f}{nominal}"
 
 
 class Level(NamedTuple):
@@ -49,9 +52,14 @@ class Level(NamedTuple):
         return f"{self.available:,.0f} of {self.capacity:,.0f} available"
 
     @property
-    def used_percent(self) -> int:
+    def used_percent(self) -> float:
         """How much of the capacity is taken; more than all of it while in debt."""
-        return round(100 * (1 - self.available / self.capacity)) if self.capacity else 0
+        return 100 * (1 - self.available / self.capacity) if self.capacity else 0.0
+
+    @property
+    def used(self) -> str:
+        """The same in words."""
+        return percent(max(0.0, self.used_percent))
 
     def as_json(self) -> list[Any]:
         """What changes while a page stands open."""
@@ -66,7 +74,7 @@ def levels(pool: Pool, view: Mapping[str, Any], only: str | None = None) -> list
     rows = {str(row): row for row in pool.limits.all()}
     limits = sorted(view["limits"], key=lambda limit: (limit["algorithm"] == "gauge", _rank(limit)))
     return [
-        *[_level(limit, rows.get(_name(limit)), _floors(limit, only)) for limit in limits],
+        *[_level(limit, rows.get(_name(limit)), _floors(pool, limit, only)) for limit in limits],
         *[
             _level(limit, rows.get(f"batch {_name(limit)}"), [], "batch endpoint: ")
             for limit in view["batch_limits"]
@@ -88,10 +96,12 @@ def _level(
     )
 
 
-def _floors(limit: Mapping[str, Any], only: str | None) -> list[Floor]:
+def _floors(pool: Pool, limit: Mapping[str, Any], only: str | None) -> list[Floor]:
     capacity = limit["capacity"]
+    classes = [row.workload_class for row in pool.reservations.all()]
+    moving = {row.slug for row in classes if floor_moves(pool, row)}
     return [
-        Floor(slug, floor["effective"], floor["share_percent"] * capacity / 100)
+        Floor(slug, floor["effective"], floor["share_percent"] * capacity / 100, slug in moving)
         for slug, floor in limit["floors"].items()
         if floor["share_percent"] and only in (None, slug)
     ]

@@ -1,13 +1,17 @@
 """The classes that matter on a pool, as its pages list them."""
 
 from typing import NamedTuple
+from zlib import crc32
 
 from django.http import Http404
 
 from budget.models import Pool, Reservation, UsageTotal, WorkloadClass
+from budget.models.choices import Strategy
 from budget.services import ClassHistory, UsageHistory
 
-UNTAGGED = "untagged"
+UNTAGGED = "calls without a class"
+"""How pages name them; no slug has a space."""
+PLACES_OF_GONE = 7
 NO_CLASS = "~untagged"
 """How addresses name the calls without a class; no slug has a tilde."""
 
@@ -18,7 +22,7 @@ class Member(NamedTuple):
     slug: str
     """Empty for calls without a class."""
     place: int
-    """Position from the strictest, which decides how charts draw it."""
+    """Position from the strictest of all classes there are, which decides how charts draw it."""
     row: WorkloadClass | None
     """None if the class is gone."""
     reservation: Reservation | None
@@ -48,12 +52,23 @@ def line_up(pool: Pool, history: UsageHistory, also: str | None = None) -> list[
     rows = {row.slug: row for row in WorkloadClass.objects.all()}
     active = {slug for slug, past in history.classes.items() if _did_something(past)}
     wanted = active if also is None else active | {also}
-    shown = [slug for slug, row in rows.items() if row.pk in reservations or slug in wanted]
-    gone = sorted(wanted - rows.keys(), key=lambda slug: (not slug, slug))
-    return [
-        Member(slug, place, row := rows.get(slug), reservations.get(row.pk) if row else None)
-        for place, slug in enumerate([*shown, *gone])
+    shown = [
+        Member(slug, place, row, reservations.get(row.pk))
+        for place, (slug, row) in enumerate(rows.items())
+        if row.pk in reservations or slug in wanted
     ]
+    gone = sorted(wanted - rows.keys(), key=lambda slug: (not slug, slug))
+    return shown + [Member(slug, len(rows) + _place_of_gone(slug), None, None) for slug in gone]
+
+
+def _place_of_gone(slug: str) -> int:
+    """Among those that aren't classes; by the name alone, whoever else is shown."""
+    return 1 + crc32(slug.encode()) % PLACES_OF_GONE if slug else 0
+
+
+def floor_moves(pool: Pool, row: WorkloadClass) -> bool:
+    """Whether its floor follows demand, so that the policy states only the share it begins with."""
+    return getattr(pool, f"{row.tier}_strategy") != Strategy.STATIC
 
 
 def slug_of(pool: Pool, name: str) -> str:

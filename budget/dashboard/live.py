@@ -28,7 +28,7 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     board = board_of(pool, span, None if name is None else slug_of(pool, name))
     changed = _seconds(request, "changed") or span.start
     known = request.GET.get("version") == str(board.version)
-    told = [] if known else marks(request, pool, changed, span.end)
+    told = [] if known else marks(request, pool, changed, span.end).newest
     answer = paint.since(board, told, _seconds(request, "since") or span.start)
     response = HttpResponse(msgspec.json.encode(answer), content_type="application/json")
     response["Cache-Control"] = "no-store"

@@ -42,18 +42,28 @@ class Mark(NamedTuple):
         }
 
 
-def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> list[Mark]:
-    """The newest changes to a pool and to classes in a time, in order.
+class Marks(NamedTuple):
+    """The changes in a time."""
+
+    newest: list[Mark]
+    """In order, at most MOST."""
+    more: bool = False
+    """Whether there are earlier ones in that time."""
+
+
+def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> Marks:
+    """The newest changes to a pool and to classes in a time.
 
     None for those who may not see the history.
     """
     if not request.user.has_perm(SEE_HISTORY):
-        return []
+        return Marks([])
     scope = _scope(pool, start, end)
-    keys = list(change_keys(scope)[:MOST])
+    keys = list(change_keys(scope)[: MOST + 1])
     if not keys:
-        return []
-    return list(_told(changes(keys, scope), linked=request.user.is_staff))[::-1]
+        return Marks([])
+    told = _told(changes(keys[:MOST], scope), linked=request.user.is_staff)
+    return Marks(list(told)[::-1], more=len(keys) > MOST)
 
 
 def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:

@@ -1,8 +1,8 @@
 """The way in: all pools, and which of them needs a look."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,18 +10,30 @@ from django.shortcuts import render
 from budget import services
 from budget.dashboard.access import SEE_CALLS, SEE_USAGE, needs
 from budget.dashboard.addresses import sheds_address
-from budget.dashboard.finding import percent
+from budget.dashboard.finding import IF_ENFORCED
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.pool import POOLS
 from budget.dashboard.reasons import because
 from budget.dashboard.rows import states_of
 from budget.models import Pool
+from budget.pages.percents import percent
 from budget.services import BudgetError, UsageHistory
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
+Counts = Sequence[tuple[int, str]]
+"""How many calls, and whose they were and why in words."""
 QUIET = "Nobody called in the last hour."
+UNKNOWN = "Nothing was recorded in the last hour, so nothing is known of it."
+
+
+class Told(NamedTuple):
+    """Something that came of the last hour's calls, in words, and the sheds it speaks of."""
+
+    text: str
+    sheds: str = ""
+    """Address; empty without any, and for those who may not see them."""
 
 
 class Queue(NamedTuple):
@@ -39,12 +51,8 @@ class PoolNow(NamedTuple):
     states: list[str]
     level: Level | None
     """The limit of which least is left."""
-    shed: int
-    told: str
-    """What came of the last hour's calls, in words."""
+    told: list[Told]
     queues: list[Queue]
-    sheds: str
-    """Address of the last hour's sheds; empty for those who may not see them."""
     answers: bool = True
 
 
@@ -53,7 +61,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     """Every pool with its state, how much of it is taken, the last hour's sheds and its queues."""
     linked = request.user.has_perm(SEE_CALLS)
     pools = [_now(pool, linked) for pool in POOLS.all()]
-    context = {"title": "Pools", "pools": pools}
+    context = {"title": "Pools", "pools": pools, "at": datetime.now(UTC)}
     return render(request, "budget/dashboard/overview.html", context)
 
 
@@ -61,16 +69,14 @@ def _now(pool: Pool, linked: bool) -> PoolNow:
     try:
         hour = _last_hour(pool)
     except BudgetError:
-        return PoolNow(pool, [], None, 0, "", [], "", answers=False)
+        return PoolNow(pool, [], None, [], [], answers=False)
     view = hour.now
     return PoolNow(
         pool,
         [*(["paused"] if view["paused"] else []), view["mode"]],
         max(levels(pool, view), key=lambda level: level.used_percent, default=None),
-        sum(sum(past.shed_total().values()) for past in hour.classes.values()),
-        _told(hour),
+        list(_told(pool, hour, linked)),
         _queues(pool, view),
-        sheds_address(pool, "range=1h") if linked else "",
     )
 
 
@@ -79,25 +85,42 @@ def _last_hour(pool: Pool) -> UsageHistory:
     return services.usage_history(pool.slug, now - HOUR, now + MINUTE, HOUR + MINUTE)
 
 
-def _told(hour: UsageHistory) -> str:
+def _told(pool: Pool, hour: UsageHistory, linked: bool) -> Iterator[Told]:
+    if not any(hour.minutes):
+        yield Told(UNKNOWN)
+        return
     offered = sum(past.total("offered") for past in hour.classes.values())
     if not offered:
-        return QUIET
-    counts = [
-        (count, slug or UNTAGGED, reason)
-        for slug, past in hour.classes.items()
-        for reason, count in past.shed_total().items()
+        yield Told(QUIET)
+        return
+    shed, would = _refused(hour, "shed"), _refused(hour, "would_shed")
+    if shed:
+        address = sheds_address(pool, "range=1h", decision="shed") if linked else ""
+        yield Told(f"{_share(shed, offered, 'were shed in the last hour')}.", address)
+    else:
+        yield Told(f"None of {offered:,} calls was shed in the last hour.")
+    if would:
+        address = sheds_address(pool, "range=1h", decision="would_be") if linked else ""
+        yield Told(f"{_share(would, offered, 'would have been')}, {IF_ENFORCED}.", address)
+
+
+def _share(refused: Counts, offered: int, were: str) -> str:
+    """`9 of 100 calls were shed (9 %), 5 of nightly because floors are protected`."""
+    total = sum(count for count, _ in refused)
+    most, which = max(refused)
+    part = "all" if most == total else f"{most:,}"
+    rate = percent(100 * total / offered)
+    return f"{total:,} of {offered:,} calls {were} ({rate}), {part} of {which}"
+
+
+def _refused(hour: UsageHistory, kind: Literal["shed", "would_shed"]) -> Counts:
+    columns = [(slug, getattr(past, kind)) for slug, past in hour.classes.items()]
+    found = [
+        (sum(number or 0 for number in column), f"{slug or UNTAGGED} {because(reason)}")
+        for slug, by_reason in columns
+        for reason, column in by_reason.items()
     ]
-    shed = sum(count for count, _, _ in counts)
-    if not shed:
-        return f"None of {offered:,} calls was shed in the last hour."
-    most, name, reason = max(counts)
-    rate = percent(100 * shed / offered)
-    which = "all" if most == shed else f"{most:,}"
-    return (
-        f"{shed:,} of {offered:,} calls were shed in the last hour ({rate}), "
-        f"{which} of {name} {because(reason)}."
-    )
+    return [(count, which) for count, which in found if count]
 
 
 def _queues(pool: Pool, view: Mapping[str, Any]) -> list[Queue]:

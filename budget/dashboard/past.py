@@ -1,12 +1,9 @@
 """What one class did in each step of a chart."""
 
-from collections.abc import Mapping
-
-from budget.dashboard.figure import Value, number
+from budget.dashboard.figure import number
+from budget.dashboard.refusals import Column, Refusals
 from budget.dashboard.steps import Steps
 from budget.services import ClassHistory
-
-Column = list[Value]
 
 
 class Past:
@@ -15,6 +12,11 @@ class Past:
     def __init__(self, steps: Steps, history: ClassHistory | None) -> None:
         self._steps = steps
         self._history = history or ClassHistory({}, {}, {})
+        self.shed = Refusals(steps.known, self._history.shed)
+        self.would_shed = Refusals(steps.known, self._history.would_shed)
+        """Calls that were admitted only because the pool observes."""
+        self.charged = _settled(self.counts("charged"))
+        """Amounts of the leading limit, net of refunds; see `_settled`."""
 
     def counts(self, name: str) -> Column:
         """A column of counts, by the name of a field of `Usage`."""
@@ -25,39 +27,21 @@ class Past:
         found = self._history.columns.get(name) or [None] * len(self._steps.times)
         return [value if value is None else number(value) for value in found]
 
-    def per_minute(self, name: str) -> Column:
-        """A column of amounts, a minute; less than nothing, as refunds make it, is nothing."""
+    def per_minute(self, column: Column) -> Column:
+        """Amounts as so many a minute."""
         return [
-            value if value is None else number(max(0, value) / minutes)
-            for value, minutes in zip(self.counts(name), self._steps.minutes, strict=True)
+            value if value is None else number(value / minutes)
+            for value, minutes in zip(column, self._steps.minutes, strict=True)
         ]
-
-    def shed(self) -> Column:
-        """How many were shed in each step, whatever the reason."""
-        columns = self._history.shed.values()
-        return [
-            sum(column[n] or 0 for column in columns) if known else None
-            for n, known in enumerate(self._steps.known)
-        ]
-
-    def shed_for(self) -> Mapping[str, Column]:
-        """How many were shed in each step, by reason, most frequent first."""
-        return {reason: self._history.shed[reason] for reason in self.reasons}
-
-    @property
-    def reasons(self) -> dict[str, int]:
-        """How many were shed in all, by reason, most frequent first."""
-        counts = self._history.shed_total().items()
-        return {reason: count for reason, count in sorted(counts, key=lambda c: -c[1]) if count}
-
-    @property
-    def would_shed(self) -> int:
-        """How many were admitted only because the pool observes."""
-        return sum(number or 0 for column in self._history.would_shed.values() for number in column)
 
     def total(self, name: str) -> int:
         """The sum of a column of counts."""
         return sum(int(number or 0) for number in self.counts(name))
+
+    @property
+    def used(self) -> int:
+        """The sum of what was charged, which is the area that a chart draws."""
+        return sum(int(number or 0) for number in self.charged)
 
     def knows(self, name: str) -> bool:
         """Whether a column of counts has any number in it."""
@@ -65,3 +49,21 @@ class Past:
 
     def _nothing(self) -> Column:
         return [0 if known else None for known in self._steps.known]
+
+
+def _settled(charged: Column) -> Column:
+    """Charges less refunds, none below 0.
+
+    Refunds are told in the minute they come in, be the call of an earlier one. What they
+    outweigh their own step by is taken off the steps that follow, so that all steps add up
+    to what was charged; at the end of the time what is left of it is dropped.
+    """
+    owed = 0.0
+    settled: Column = []
+    for amount in charged:
+        if amount is None:
+            settled.append(None)
+            continue
+        settled.append(max(0, amount + owed))
+        owed = min(0, amount + owed)
+    return settled

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from budget.dashboard.finding import percent
 from budget.dashboard.lineup import Member
 from budget.dashboard.past import Past
 from budget.dashboard.reasons import in_words
 from budget.jobs import words
+from budget.pages.percents import percent
 
 NONE = "–"
 NO_QUEUE = "no queue"
+SIZES = ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 
 
 class Column(NamedTuple):
@@ -53,15 +54,21 @@ class Cell(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """How many calls were shed for one reason."""
+    """How many calls were shed for one reason, or would be if the pool enforced."""
 
     reason: str
     calls: int
+    would_be: bool = False
+
+    @property
+    def decision(self) -> str:
+        """As addresses of sheds write it."""
+        return "would_be" if self.would_be else "shed"
 
     @property
     def words(self) -> str:
-        """`floor protected`."""
-        return in_words(self.reason)
+        """`floor protected`, `would be: floor protected`."""
+        return f"{'would be: ' if self.would_be else ''}{in_words(self.reason)}"
 
 
 class Row(NamedTuple):
@@ -72,7 +79,7 @@ class Row(NamedTuple):
     texts: list[str]
     """By column."""
     reasons: list[Reason]
-    would_shed: int
+    """What would be shed comes last."""
 
     @property
     def cells(self) -> list[Cell]:
@@ -81,18 +88,22 @@ class Row(NamedTuple):
 
     def as_json(self) -> list[Any]:
         """What changes while a page stands open."""
-        return [self.states, self.texts, self.reasons, self.would_shed]
+        told = [
+            [(r.reason, r.calls) for r in self.reasons if r.would_be is would]
+            for would in (False, True)
+        ]
+        return [self.states, self.texts, *told]
 
 
 def row_of(member: Member, past: Past, allowed: int, now: Mapping[str, Any] | None) -> Row:
     """A class by its past, and by how the ledger sees it `now`; None if it doesn't."""
-    shed, offered = sum(past.reasons.values()), past.total("offered")
+    shed, offered = past.shed.total, past.total("offered")
     estimated, used = past.total("estimated_tokens"), past.total("used_tokens")
     return Row(
         member,
         [] if now is None else states_of(now, member.queued),
         [
-            _rate(max(0, past.total("charged")), allowed),
+            _rate(past.used, allowed),
             *[_count(past, name) for name in ("offered", "admitted")],
             f"{shed:,}" if past.knows("offered") else NONE,
             _rate(shed, offered),
@@ -102,8 +113,8 @@ def row_of(member: Member, past: Past, allowed: int, now: Mapping[str, Any] | No
             _rate(used, estimated),
             *[_amount(past, f"{name}_tokens") for name in ("floor", "borrowed", "lent")],
         ],
-        [Reason(reason, calls) for reason, calls in past.reasons.items()],
-        past.would_shed,
+        [Reason(reason, calls) for reason, calls in past.shed.counts.items()]
+        + [Reason(reason, calls, True) for reason, calls in past.would_shed.counts.items()],
     )
 
 
@@ -116,11 +127,11 @@ def _amount(past: Past, name: str) -> str:
 
 
 def short(amount: int) -> str:
-    """`9,876`, `98.8 k`, `12.3 M`."""
-    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if abs(amount) >= max(size, 10_000):
-            return f"{amount / size:,.1f} {letter}"
-    return f"{amount:,}"
+    """`9,876`, `98.8 k`, `12.3 M`, as the axes of figures write them."""
+    if abs(amount) < 10_000:
+        return f"{amount:,}"
+    size, letter = next((s for s in SIZES if abs(amount) < 999.95 * s[0]), SIZES[-1])
+    return f"{amount / size:,.1f}".removesuffix(".0") + f" {letter}"
 
 
 def states_of(now: Mapping[str, Any], queued: bool) -> list[str]:

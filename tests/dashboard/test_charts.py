@@ -6,6 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Locator, expect
 
+from budget.dashboard.rows import short
+from budget.models import UsageMinute
 from tests.dashboard.addresses import class_page, pool_page
 from tests.dashboard.usage import GAP, MINUTE, month, ten_classes
 from tests.dashboard.watching import Watcher, aside, words
@@ -84,6 +86,11 @@ def sheds_at(history: datetime, n: int) -> str:
     return f"sheds/?from={start:%Y-%m-%dT%H:%M:%SZ}&to={end:%Y-%m-%dT%H:%M:%SZ}"
 
 
+def shed_at(history: datetime, n: int, workload_class: str = "") -> str:
+    of_class = f"class={workload_class}&" if workload_class else ""
+    return f"{sheds_at(history, n)}&{of_class}decision=shed"
+
+
 def test_a_spike_leads_to_its_sheds_by_key_and_by_link(watcher: Watcher, history: datetime) -> None:
     page = watcher.open(pool_page(query=the_hour(history)))
     plot = to_the_peak(watcher)
@@ -91,10 +98,10 @@ def test_a_spike_leads_to_its_sheds_by_key_and_by_link(watcher: Watcher, history
         f"{span_of(history, PEAK)}: rescore 6, nightly 72, together 78. See these sheds"
     )
     link = watcher.figure("shed").get_by_role("link", name="See these sheds")
-    assert (link.get_attribute("href") or "").endswith(sheds_at(history, PEAK))
+    assert (link.get_attribute("href") or "").endswith(shed_at(history, PEAK))
     with page.expect_navigation():
         plot.press("Enter")
-    assert page.url.endswith(sheds_at(history, PEAK))
+    assert page.url.endswith(shed_at(history, PEAK))
     assert page.locator("h1").count() == 1
 
 
@@ -112,7 +119,7 @@ def test_a_click_on_a_bar_leads_to_the_sheds_of_its_class(
         page.mouse.click(
             box["x"] + box["width"] * (PEAK + 0.5) / minutes, box["y"] + box["height"] / 2
         )
-    assert page.url.endswith(f"{sheds_at(history, PEAK)}&class=nightly")
+    assert page.url.endswith(shed_at(history, PEAK, "nightly"))
 
 
 def test_a_click_where_nobody_was_shed_leads_nowhere(watcher: Watcher, history: datetime) -> None:
@@ -157,7 +164,7 @@ def test_the_data_is_there_as_a_table_with_links(watcher: Watcher, history: date
     peak = shed.locator("tbody tr", has_text=span_of(history, PEAK))
     assert [words(cell) for cell in peak.locator("td").all()] == ["0", "6", "72"]
     address = peak.get_by_role("link", name="72").get_attribute("href") or ""
-    assert address.endswith(f"{sheds_at(history, PEAK)}&class=nightly")
+    assert address.endswith(shed_at(history, PEAK, "nightly"))
     gap = shed.locator("tbody tr", has_text=span_of(history, GAP[0]))
     assert [words(cell) for cell in gap.locator("td").all()] == ["no record"] * 3
     assert words(shed.locator("tbody th").first) == span_of(history, 59), "newest first"
@@ -213,8 +220,60 @@ def test_a_class_draws_its_calls_by_reason(watcher: Watcher, history: datetime) 
         plot.press("ArrowRight")
     with page.expect_navigation():
         plot.press("Enter")
-    assert page.url.endswith(f"{sheds_at(history, PEAK)}&class=nightly")
+    assert page.url.endswith(shed_at(history, PEAK, "nightly"))
     assert watcher.complaints == []
+
+
+def test_a_class_with_one_reason_leads_to_its_own_sheds(
+    watcher: Watcher, history: datetime
+) -> None:
+    page = watcher.open(class_page("rescore", query=the_hour(history)))
+    calls = watcher.figure("calls")
+    assert calls.locator(".legend li").count() == 2, "admitted, and one reason"
+    plot = focus(calls)
+    plot.press("Home")
+    for _ in range(PEAK):
+        plot.press("ArrowRight")
+    with page.expect_navigation():
+        plot.press("Enter")
+    own = f"{sheds_at(history, PEAK)}&class=rescore&reason=headroom&decision=shed"
+    assert page.url.endswith(own)
+
+
+def test_a_pool_that_observes_draws_what_it_would_shed(watcher: Watcher, history: datetime) -> None:
+    def observe() -> None:
+        minute = history + PEAK * MINUTE
+        UsageMinute.objects.filter(minute=minute, workload_class="rescore").update(
+            shed={}, would_shed={"headroom": 6}
+        )
+
+    aside(observe)
+    page = watcher.open(pool_page(query=the_hour(history)))
+    shed = watcher.figure("shed")
+    assert words(shed.locator(".legend li").last) == "rescore, would be shed"
+    to_the_peak(watcher)
+    assert "nightly 72, rescore, would be shed 6, together 78." in words(shed.locator(".readout"))
+    shed.get_by_text("Data table").click()
+    row = shed.locator("tbody tr", has_text=span_of(history, PEAK))
+    link = row.get_by_role("link", name="6", exact=True)
+    own = f"{sheds_at(history, PEAK)}&class=rescore&decision=would_be"
+    assert (link.get_attribute("href") or "").endswith(own)
+    with page.expect_navigation():
+        link.click()
+    assert watcher.complaints == []
+
+
+def test_axes_write_numbers_as_the_table_does(watcher: Watcher, history: datetime) -> None:
+    page = watcher.open(pool_page(query=the_hour(history)))
+    said = page.evaluate(
+        """async numbers => {
+          const { short } = await import("/static/budget/dashboard/words.js");
+          return numbers.map(number => short(number, "tokens"));
+        }""",
+        [0.5, 9876, 98_765, 100_000, 999_960, 12_345_678, 4_000_000_000],
+    )
+    assert said == ["0.5", "9,876", "98.8 k", "100 k", "1 M", "12.3 M", "4 G"]
+    assert said[1:] == [short(n) for n in (9876, 98_765, 100_000, 999_960, 12_345_678, 4 * 10**9)]
 
 
 def test_a_month_of_ten_classes_is_drawn(watcher: Watcher, history: datetime) -> None:

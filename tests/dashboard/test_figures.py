@@ -4,10 +4,11 @@ import pytest
 
 from budget.dashboard.class_figures import class_figures
 from budget.dashboard.figure import Figure, number
+from budget.dashboard.lineup import Member
 from budget.dashboard.past import Past
-from budget.dashboard.pool_figures import pool_figures
+from budget.dashboard.pool_figures import floor_guide, pool_figures
 from budget.dashboard.steps import Steps
-from budget.models import Pool
+from budget.models import Pool, WorkloadClass
 from budget.services import ClassHistory, FloorsSince, UsageHistory
 from tests.dashboard.histories import EARLY, MINUTE, START, did, history, member
 
@@ -85,13 +86,15 @@ def test_sheds_of_all_reasons_add_up_by_class() -> None:
     shed = {"headroom": [1, None, 0], "ceiling": [2, None, 0]}
     figure = of_pool(history("101", {"a": did(shed, offered=[9, None, 0])}))["shed"]
     assert figure.series[0].values == [3, None, 0]
-    assert figure.series[0].query == "class=a"
+    assert figure.series[0].query == "class=a&decision=shed"
     assert figure.unit == "calls a minute"
 
 
 def test_calls_without_a_class_are_named() -> None:
     figure = of_pool(history("1", {"": did({"untagged": [4]}, offered=[4])}))["shed"]
-    assert (figure.series[0].name, figure.series[0].query) == ("untagged", "class=~untagged")
+    (series,) = figure.series
+    assert series.name == "calls without a class"
+    assert series.query == "class=~untagged&decision=shed"
 
 
 def test_queues_are_drawn_where_there_are_some() -> None:
@@ -99,7 +102,7 @@ def test_queues_are_drawn_where_there_are_some() -> None:
     figures = of_pool(history("111", {"a": did(charged=[1, 1, 1]), "b": queued}))
     assert [series.name for series in figures["depth"].series] == ["b"]
     assert figures["depth"].series[0].values == [3, None, 0]
-    assert figures["wait"].series[0].values == [4.25, None, None]
+    assert figures["wait"].series[0].values == [4.25, None, 0]
     assert set(of_pool(history("1", {"a": did(charged=[1])}))) == {"use", "shed"}
 
 
@@ -109,8 +112,8 @@ def test_a_class_shows_what_became_of_its_calls() -> None:
     calls = figures["calls"]
     assert [(line.name, line.values, line.query) for line in calls.series] == [
         ("admitted", [3, 4], ""),
-        ("ceiling", [0, 5], "class=a&reason=ceiling"),
-        ("headroom", [1, 0], "class=a&reason=headroom"),
+        ("ceiling", [0, 5], "class=a&reason=ceiling&decision=shed"),
+        ("headroom", [1, 0], "class=a&reason=headroom&decision=shed"),
     ]
     assert list(figures) == ["calls", "tokens", "floor"]
 
@@ -134,7 +137,54 @@ def test_a_class_without_any_history_did_nothing_in_what_is_known() -> None:
 def test_strange_reasons_reach_no_address_unquoted() -> None:
     past: ClassHistory = did({"a&b=<c>": [1]}, offered=[1])
     calls = of_class(history("1", {"a": past}), "a")["calls"]
-    assert calls.series[1].query == "class=a&reason=a%26b%3D%3Cc%3E"
+    assert calls.series[1].query == "class=a&reason=a%26b%3D%3Cc%3E&decision=shed"
+
+
+def test_a_reason_keeps_its_look_and_place_whichever_is_frequent() -> None:
+    def looks(shed: dict[str, list[int]]) -> list[tuple[str, int]]:
+        calls = of_class(history("1", {"a": did(shed, offered=[99])}), "a")["calls"]
+        return [(line.name, line.place) for line in calls.series]
+
+    many = looks({"headroom": [9], "ceiling": [1], "new_one": [5]})
+    assert many == looks({"headroom": [1], "new_one": [20], "ceiling": [9]})
+    assert looks({"headroom": [2]})[1] in many
+    assert len({place for _, place in many}) == len(many)
+
+
+def test_what_would_be_shed_is_drawn_apart_and_leads_to_it() -> None:
+    past = ClassHistory({"offered": [9], "admitted": [9]}, {}, {"headroom": [4]})
+    found = history("1", {"a": past})
+    shed = of_pool(found)["shed"].series
+    assert [(line.name, line.values, line.query, line.would_be) for line in shed] == [
+        ("a", [0], "class=a&decision=shed", False),
+        ("a, would be shed", [4], "class=a&decision=would_be", True),
+    ]
+    calls = of_class(found, "a")["calls"].series
+    assert [(line.name, line.values, line.query) for line in calls] == [
+        ("admitted in any case", [5], ""),
+        ("headroom, would be shed", [4], "class=a&reason=headroom&decision=would_be"),
+    ]
+
+
+def test_expired_jobs_are_drawn_apart_from_sheds() -> None:
+    past = did({"headroom": [1, 0]}, offered=[9, 9], admitted=[8, 8], expired=[0, 6])
+    expired = of_pool(history("11", {"a": past, "b": did(offered=[1, 1])}))["expired"]
+    assert [(line.name, line.values) for line in expired.series] == [("a", [0, 6])]
+    calls = of_class(history("11", {"a": past}), "a")["calls"].series
+    assert (calls[-1].name, calls[-1].values, calls[-1].query) == ("expired", [0, 6], "")
+    assert "expired" not in of_pool(history("1", {"a": did(offered=[1])}))
+
+
+def test_floors_that_follow_demand_are_named_nominal() -> None:
+    pool = Pool(slug="claims", bulk_strategy="dynamic")
+    steps = Steps(history("1", floors=[FloorsSince(EARLY, 1, {"a": 500.0}, 1000)]))
+    tiers = ("interactive", "bulk")
+    rows = [Member("a", 0, WorkloadClass(slug="a", tier=tier), None) for tier in tiers]
+    guides = [floor_guide(pool, steps, row, "floor") for row in rows]
+    assert [(guide.name, guide.nominal) for guide in guides] == [
+        ("floor", False),
+        ("floor (nominal)", True),
+    ]
 
 
 @pytest.mark.parametrize(

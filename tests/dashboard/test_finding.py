@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
-from budget.dashboard.finding import NO_CALLS, NOTHING_KNOWN, floor_finding, percent, tokens_finding
+from budget.dashboard.finding import NO_CALLS, NOTHING_KNOWN, floor_finding, tokens_finding
 from budget.dashboard.sentence import Sentence, as_html, as_json
 from budget.services import ClassHistory, FloorsSince
 from tests.dashboard.histories import EARLY, MINUTE, START, did, history
@@ -83,10 +81,46 @@ def test_nobody_was_shed() -> None:
 
 
 def test_a_pool_that_observes_tells_what_it_spared() -> None:
-    spared = ClassHistory({"offered": [9]}, {}, {"headroom": [4]})
-    assert caption("shed", "1", {"a": spared}) == (
-        "None of 9 calls was shed. 4 more were admitted only because the pool observes."
+    spared = ClassHistory({"offered": [5, 4], "admitted": [5, 4]}, {}, {"headroom": [1, 3]})
+    assert caption("shed", "11", {"a": spared}) == (
+        "None of 9 calls was shed. 4 would have been (44 %), had the pool enforced: a 4, all "
+        "because headroom is kept for stricter classes. The peak was at 12:01, with 3."
     )
+    assert said(of_class(history("11", {"a": spared}), "a")["calls"].finding) == (
+        "9 of 9 calls were admitted; none was shed. 4 would have been shed (44 %), had the pool "
+        "enforced, all because headroom is kept for stricter classes."
+    )
+
+
+def test_a_class_named_as_the_calls_without_one_is_told_apart() -> None:
+    classes = {"untagged": did(charged=[100]), "": did(charged=[200])}
+    assert caption("use", "1", classes) == (
+        "30 % of the limit was used: untagged 10 %, calls without a class 20 %."
+    )
+    shed = {
+        "untagged": did({"headroom": [1]}, offered=[5]),
+        "": did({"untagged": [2]}, offered=[5]),
+    }
+    assert "calls without a class 2, all because they named no class; untagged 1, all" in (
+        caption("shed", "1", shed)
+    )
+
+
+def test_expired_jobs_are_told() -> None:
+    classes = {"a": did(expired=[0, 7], offered=[1, 9]), "b": did(expired=[1, 0], offered=[9, 1])}
+    assert caption("expired", "11", classes) == (
+        "8 jobs expired: a 7, b 1. The peak was at 12:01, with 7."
+    )
+    late = did(offered=[5], admitted=[5], expired=[1])
+    told = said(of_class(history("1", {"a": late}), "a")["calls"].finding)
+    assert told == "5 of 5 calls were admitted; none was shed. 1 job expired."
+
+
+def test_the_use_that_is_told_is_the_area_that_is_drawn() -> None:
+    classes = {"a": did(charged=[400, -300, 500]), "b": did(charged=[-50, 100, -80])}
+    figure = of_pool(history("111", classes))["use"]
+    assert [series.values for series in figure.series] == [[400, 0, 200], [0, 50, 0]]
+    assert said(figure.finding).startswith("22 % of the limit was used: a 20 %, b 1.7 %.")
 
 
 def test_an_unknown_reason_is_named() -> None:
@@ -112,7 +146,7 @@ def test_the_calls_of_a_class_are_told() -> None:
     )
     fine = did(admitted=[76], offered=[76])
     assert said(of_class(history("1", {"a": fine}), "a")["calls"].finding) == (
-        "76 of 76 calls were admitted, and none was shed."
+        "76 of 76 calls were admitted; none was shed."
     )
     assert said(of_class(history("1", {}), "a")["calls"].finding) == NO_CALLS
 
@@ -127,21 +161,6 @@ def test_tokens_and_floors_are_told() -> None:
         "it lent 50."
     )
     assert said(floor_finding("tokens", 0, 0, 0)) == "No floor was drawn on in this time."
-
-
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (41.2, "41 %"),
-        (4.25, "4.2 %"),
-        (5, "5 %"),
-        (0.02, "under 0.1 %"),
-        (0, "0 %"),
-        (130.4, "130 %"),
-    ],
-)
-def test_percentages(share: float, words: str) -> None:
-    assert percent(share) == words
 
 
 def test_a_sentence_escapes_what_it_names() -> None:

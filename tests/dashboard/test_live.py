@@ -86,7 +86,7 @@ def test_one_class_can_be_asked_for(viewer: Client, history: datetime) -> None:
 def test_a_new_line_changes_the_shape(viewer: Client, history: datetime) -> None:
     before = update(viewer, since=0)["shape"]
     assert update(viewer, since=0)["shape"] == before
-    record(Pool.objects.get(), history, "", offered=1, shed={"untagged": 1})
+    record(Pool.objects.get(), history + 9 * MINUTE, "", offered=1, shed={"untagged": 1})
     assert update(viewer, since=0)["shape"] != before
 
 

@@ -7,7 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from budget.models import Pool, WorkloadClass
 from tests.dashboard.addresses import class_page, pool_page
-from tests.dashboard.usage import month, record, ten_classes
+from tests.dashboard.usage import MINUTE, month, record, ten_classes
 from tests.dashboard.watching import OVERFLOW, Watcher, aside, watching, words
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("committed")]
@@ -45,7 +45,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(
 ) -> None:
     phone = {"width": 390, "height": 844}
     WorkloadClass.objects.create(slug=LONGEST_NAME, tier="bulk", deadline_seconds=60)
-    record(Pool.objects.get(), history, LONGEST_NAME, offered=1, shed={"r" * 200: 1})
+    record(Pool.objects.get(), history + 9 * MINUTE, LONGEST_NAME, offered=1, shed={"r" * 200: 1})
     with watching(live_server.url, session, viewport=phone) as watcher:
         for address in [*PAGES, class_page(LONGEST_NAME)]:
             page = watcher.open(address)

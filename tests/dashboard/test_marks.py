@@ -6,6 +6,7 @@ import pghistory
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
+from django.urls import reverse
 
 from budget.dashboard.marks import MOST
 from budget.models import Limit, Pool, Reservation, WorkloadClass
@@ -33,6 +34,7 @@ def test_a_change_is_marked_with_who_why_and_what(viewer: Client) -> None:
     assert (mark["who"], mark["why"]) == ("ada", "storm season")
     assert mark["key"] == newest.key
     assert f'id="{newest.key}"' in page.html
+    assert "Only the newest" not in page.html
 
 
 def test_it_leads_to_its_entry_in_the_history(viewer: Client) -> None:
@@ -101,8 +103,11 @@ def test_the_newest_changes_come_first_and_not_too_many(viewer: Client) -> None:
     claims_pool()
     for n in range(MOST + 2):
         edit(40 + n % 2, reason=f"reason {n}")
-    marks = opened(viewer, pool_page())["marks"]
+    page = opened(viewer, pool_page())
+    marks = page["marks"]
     assert len(marks) == MOST
+    assert f"Only the newest {MOST} are shown." in page.html
+    assert f'href="{reverse("admin:budget_policyhistory_changelist")}">All changes' in page.html
     assert marks[0].change.why == f"reason {MOST + 1}"
     assert marks[-1].change.why == "reason 2"
 

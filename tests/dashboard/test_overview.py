@@ -1,6 +1,6 @@
 """The way in: all pools at a glance."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from budget.models import Pool, WorkloadClass
 from tests.admin.conftest import client_with
 from tests.dashboard.addresses import pool_page
 from tests.dashboard.test_pool import opened
+from tests.dashboard.usage import MINUTE, record
 from tests.policies import small_pool
 
 pytestmark = pytest.mark.django_db
@@ -26,9 +27,23 @@ def pools_of(client: Client) -> dict[str, Any]:
 def test_each_pool_tells_what_came_of_its_last_hour(viewer: Client, history: datetime) -> None:
     small_pool()
     pools = pools_of(viewer)
-    assert pools["claims"].told.startswith("462 of ")
-    assert pools["claims"].told.endswith(", 324 of nightly because floors are protected.")
-    assert pools["small"].told == "Nobody called in the last hour."
+    (told,) = pools["claims"].told
+    assert told.text.startswith("462 of ")
+    assert told.text.endswith(", 324 of nightly because floors are protected.")
+    assert [told.text for told in pools["small"].told] == ["Nobody called in the last hour."]
+
+
+def test_what_would_be_shed_is_told_and_linked(viewer: Client, claims: Pool) -> None:
+    minute = datetime.now(UTC).replace(second=0, microsecond=0) - 5 * MINUTE
+    record(claims, minute, "nightly", offered=9, admitted=9, would_shed={"headroom": 4})
+    none, would = pools_of(viewer)["claims"].told
+    assert none.text == "None of 9 calls was shed in the last hour."
+    assert would.text == (
+        "4 of 9 calls would have been (44 %), all of nightly because headroom is kept for "
+        "stricter classes, had the pool enforced."
+    )
+    assert would.sheds.endswith("?range=1h&decision=would_be")
+    assert viewer.get(would.sheds).status_code == 200
 
 
 def test_one_pool_is_a_list_too(viewer: Client, claims: Pool) -> None:
@@ -66,7 +81,7 @@ def test_the_limit_of_which_least_is_left_is_shown(viewer: Client) -> None:
 
 
 def test_it_leads_to_the_sheds_of_those_who_may_see_them(viewer: Client, history: datetime) -> None:
-    sheds = f"{reverse('budget:sheds', args=['claims'])}?range=1h"
+    sheds = f"{reverse('budget:sheds', args=['claims'])}?range=1h&amp;decision=shed"
     assert f'href="{sheds}"' in opened(viewer, OVERVIEW).html
     assert "sheds/" not in opened(client_with("una", "view_usageminute"), OVERVIEW).html
 

@@ -95,7 +95,8 @@ def test_each_reason_leads_to_its_sheds(viewer: Client, history: datetime) -> No
         ("headroom", 108),
     ]
     assert nightly.reasons[0][1] == (
-        f"{reverse('budget:sheds', args=['claims'])}?range=1h&class=nightly&reason=floor_protected"
+        f"{reverse('budget:sheds', args=['claims'])}?range=1h&class=nightly"
+        "&reason=floor_protected&decision=shed"
     )
     for address in [address for _, address in nightly.reasons]:
         assert address.replace("&", "&amp;") in page.html
@@ -172,11 +173,11 @@ def test_classes_without_a_reservation_are_listed_once_they_call(
 ) -> None:
     WorkloadClass.objects.create(slug="idle", tier="bulk", deadline_seconds=60)
     WorkloadClass.objects.create(slug="guest", tier="interactive", deadline_seconds=1)
-    record(Pool.objects.get(), history, "guest", offered=1)
-    record(Pool.objects.get(), history, "gone", offered=1)
-    record(Pool.objects.get(), history, "", offered=2, shed={"untagged": 2})
+    record(Pool.objects.get(), history + 9 * MINUTE, "guest", offered=1)
+    record(Pool.objects.get(), history + 9 * MINUTE, "gone", offered=1)
+    record(Pool.objects.get(), history + 9 * MINUTE, "", offered=2, shed={"untagged": 2})
     names = [linked.row.member.name for linked in opened(viewer, pool_page())["rows"]]
-    assert names == ["guest", "adjuster", "rescore", "nightly", "gone", "untagged"]
+    assert names == ["guest", "adjuster", "rescore", "nightly", "gone", "calls without a class"]
 
 
 def test_states_are_shown(viewer: Client, claims: Pool) -> None:
@@ -192,9 +193,15 @@ def test_states_are_shown(viewer: Client, claims: Pool) -> None:
 def test_what_would_be_shed_is_told(viewer: Client, claims: Pool) -> None:
     minute = datetime.now(UTC).replace(second=0, microsecond=0) - 5 * MINUTE
     record(claims, minute, "nightly", offered=9, admitted=9, would_shed={"headroom": 4})
-    html = opened(viewer, pool_page()).html
-    assert "would be shed if the pool enforced" in html
-    assert "4 more were admitted only because the pool observes." in html
+    page = opened(viewer, pool_page())
+    nightly = page["rows"][2]
+    assert [(reason.words, reason.calls) for reason, _ in nightly.reasons] == [
+        ("would be: headroom", 4)
+    ]
+    address = nightly.reasons[0][1]
+    assert address.endswith("&class=nightly&reason=headroom&decision=would_be")
+    assert viewer.get(address).status_code == 200
+    assert "4 would have been (44 %), had the pool enforced: nightly 4, all because" in page.html
 
 
 def test_limits_are_shown_as_they_are_now_rates_of_tokens_first(

@@ -11,7 +11,7 @@ from budget.models import Pool, Reservation, UsageTotal, WorkloadClass
 from tests.admin.conftest import class_url, client_with
 from tests.dashboard.addresses import class_page, pool_page
 from tests.dashboard.test_pool import opened, texts_of
-from tests.dashboard.usage import record
+from tests.dashboard.usage import MINUTE, record
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +75,7 @@ def test_a_class_that_did_nothing_has_a_page(viewer: Client, history: datetime) 
 
 
 def test_calls_without_a_class_have_a_page(viewer: Client, history: datetime) -> None:
-    record(Pool.objects.get(), history, "", offered=2, shed={"untagged": 2})
+    record(Pool.objects.get(), history + 9 * MINUTE, "", offered=2, shed={"untagged": 2})
     html = opened(viewer, class_page("~untagged")).html
     assert "Calls that name no class. The pool sheds them." in html
     assert "all because they named no class" in html

@@ -1,8 +1,10 @@
 /* A page of figures: draws them from the data it brought, and keeps them moving. */
 
 import { Figure } from "./figure.js";
-import { Live } from "./live.js";
+import { keepingFocus } from "./focus.js";
 import { localise } from "./moments.js";
+import { applyNow } from "./now.js";
+import { asked, partOf, Poller } from "./poller.js";
 import { followSpan } from "./span.js";
 import { Timeline } from "./timeline.js";
 
@@ -25,25 +27,49 @@ class Board {
     }
   }
 
-  /** Take the new numbers. */
-  advance(update) {
-    this.timeline.advance(update);
-    for (const figure of this.figures) figure.update();
+  /** Ask for what is new, and show it. */
+  async refresh(signal) {
+    const { timeline } = this;
+    const address = new URL(this.element.dataset.live, location);
+    address.searchParams.set("since", timeline.since);
+    address.searchParams.set("version", timeline.version);
+    if (timeline.changed !== null) address.searchParams.set("changed", timeline.changed);
+    const update = await (await asked(address, signal)).json();
+    if (update.shape === timeline.shape) this.advance(update);
+    else this.replace(await partOf(location.href, "board", signal));
+    return this.at;
   }
 
-  /** Lines came or went: take the whole board of the page as it is now. */
-  async replace() {
-    const answer = await fetch(location.href, { credentials: "same-origin" });
-    if (!answer.ok) throw new Error(answer.statusText);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.getElementById("board");
+  /** The moment it shows. */
+  get at() {
+    return new Date(this.timeline.at * 1000);
+  }
+
+  advance(update) {
+    const moved = this.timeline.advance(update);
+    for (const figure of this.figures) figure.update(moved);
+    applyNow(this.element, update, this.timeline);
+  }
+
+  /** Lines came or went: take the whole board as it is now, and leave what somebody set. */
+  replace(fresh) {
+    const states = new Map(this.figures.map((figure) => [figure.name, figure.state]));
     for (const figure of this.figures) figure.close();
-    this.element.replaceChildren(...document.adoptNode(fresh).childNodes);
-    localise(this.element);
-    this.fill();
+    localise(fresh);
+    keepingFocus(this.element, () => {
+      this.element.replaceChildren(...fresh.childNodes);
+      this.fill();
+      for (const figure of this.figures) {
+        if (states.has(figure.name)) figure.restore(states.get(figure.name));
+      }
+    });
   }
 }
 
 const board = new Board(document.getElementById("board"));
 followSpan();
-if (board.element.dataset.live) new Live(board, document.querySelector("[data-status]")).start();
+if (board.element.dataset.live) {
+  const status = document.querySelector("[data-status]");
+  const poller = new Poller(status, Number(board.element.dataset.every), (signal) => board.refresh(signal));
+  poller.start(board.at);
+}

@@ -29,9 +29,10 @@ export class Chart {
     this.plot = new uPlot(this.options(), this.data(), this.holder);
   }
 
-  /** Numbers, or what is hidden, changed. */
-  update() {
+  /** Numbers, or what is hidden, changed; the cursor goes to step `n`, if it is given. */
+  update(n) {
     this.heights = heights(this.figure, this.hidden);
+    if (n !== undefined) this.plot.setCursor(this.placeOf(n), false);
     this.plot.setData(this.data());
   }
 
@@ -57,8 +58,14 @@ export class Chart {
 
   /** Bring the cursor to a step. */
   point(n) {
-    const left = this.plot.valToPos(this.timeline.middles[n], "x");
-    this.plot.setCursor({ left, top: this.plot.over.clientHeight / 2 });
+    this.plot.setCursor(this.placeOf(n));
+  }
+
+  /** Where the cursor is at a step; away from all if `n` is null. */
+  placeOf(n) {
+    const { clientWidth: width, clientHeight: height } = this.plot.over;
+    if (n === null) return { left: -10, top: -10 };
+    return { left: ((n + 0.5) / this.timeline.count) * width, top: height / 2 };
   }
 
   /** The series whose bar is at a height of step `n`; undefined if none is. */
@@ -100,13 +107,13 @@ export class Chart {
     };
   }
 
-  line({ place }, s) {
-    const { colour: stroke, dash, fill } = look(place);
+  line({ place, would_be: lightly }, s) {
+    const { colour: stroke, dash, fill } = look(place, lightly);
     const { kind } = this.figure;
     if (kind === "lines") return this.drawn({ stroke, dash }, null);
     const base = (n) => baseOf(this.heights, s, n);
     const narrow = this.holder.clientWidth / this.timeline.count < NARROW;
-    const edge = narrow ? { width: 1 } : { width: 1.5, dash };
+    const edge = narrow && !lightly ? { width: 1 } : { width: 1.5, dash };
     return this.drawn({ stroke, fill, ...edge }, base, kind === "bars");
   }
 

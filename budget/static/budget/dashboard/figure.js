@@ -3,6 +3,7 @@
 import { Chart } from "./chart.js";
 import { legend } from "./legend.js";
 import { labelMarks } from "./marks.js";
+import { morph, nodes } from "./morph.js";
 import { readout } from "./readout.js";
 import { shedsOf } from "./shed_links.js";
 import { DataTable } from "./table.js";
@@ -24,9 +25,33 @@ export class Figure {
     this.listen();
   }
 
-  update() {
-    this.chart.update();
+  /** New numbers came, and steps moved by `moved`: the cursor stays with its moment. */
+  update(moved) {
+    const n = this.step === null || this.step < moved ? null : this.step - moved;
+    this.step = n;
+    this.chart.update(n);
     this.table.update();
+    this.tell("off");
+  }
+
+  /** What somebody set: the moment of the cursor, what is hidden, whether the table is open. */
+  get state() {
+    const moment = this.step === null ? null : this.timeline.bounds(this.step)[0];
+    return { moment, hidden: this.chart.hidden, open: this.table.details.open };
+  }
+
+  /** Set it as it was on another figure. */
+  restore({ moment, hidden, open }) {
+    this.chart.toggle([...hidden]);
+    legend(this.list, this.chart);
+    this.table.details.open = open;
+    const n = moment && (moment / 1000 - this.timeline.start) / this.timeline.step;
+    // Its place is known once the chart is drawn, which a task of its own does.
+    if (moment && n >= 0 && n < this.timeline.count) queueMicrotask(() => this.chart.point(n));
+  }
+
+  get name() {
+    return this.figure.name;
   }
 
   restyle() {
@@ -53,7 +78,14 @@ export class Figure {
   say(n) {
     if (n === this.step) return;
     this.step = n;
-    this.said.replaceChildren(...readout(this.figure, this.timeline, this.chart.hidden, n));
+    this.tell("polite");
+  }
+
+  /** Write the readout; numbers that only moved on interrupt nobody. */
+  tell(manners) {
+    const { step, figure, timeline } = this;
+    this.said.setAttribute("aria-live", manners);
+    morph(this.said, step === null ? [] : nodes(...readout(figure, timeline, this.chart.hidden, step)));
   }
 
   press(event) {

@@ -9,13 +9,14 @@ export function legend(list, chart) {
   const limits = guides.filter((guide) => guide.place === null);
   const floors = guides.filter((guide) => guide.place !== null);
   const entries = [
-    ...series.map((line) => [line.name, [line.name], swatch(look(line.place), area)]),
+    ...series.map((line) => [line.name, [line.name], swatch(look(line.place, line.would_be), area)]),
     ...limits.map((guide) => [guide.name, [guide.name], swatch({ colour: colour("ink"), dash: [] })]),
   ];
   if (floors.length) {
     const own = floors.length > 1 ? colour("quiet") : look(floors[0].place).colour;
     const names = floors.map((floor) => floor.name);
-    entries.push([floors.length > 1 ? "floors" : names[0], names, swatch({ colour: own, dash: [6, 4] })]);
+    const together = floors.some((floor) => floor.nominal) ? "floors (nominal)" : "floors";
+    entries.push([floors.length > 1 ? together : names[0], names, swatch({ colour: own, dash: [6, 4] })]);
   }
   list.replaceChildren(...entries.map((entry) => item(chart, ...entry)));
 }

@@ -3,6 +3,7 @@
 const COLOURS = 8;
 const DASHES = [[], [7, 3], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [10, 2, 4, 2]];
 const TILE = 8;
+const HATCHED = [[0, 8, 8, 0], [-2, 2, 2, -2], [6, 10, 10, 6]];
 
 const PATTERNS = [
   () => [],
@@ -20,10 +21,14 @@ export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** The look of a place in the order of classes; they repeat only after many. */
-export function look(place) {
+/** The look of a place in the order of classes; they repeat only after many.
+ *
+ * What only would be is drawn `lightly`: hatched, hardly tinted, with a dotted edge.
+ */
+export function look(place, lightly = false) {
   const own = colour(`series-${place % COLOURS}`);
   const turn = Math.floor(place / COLOURS);
+  if (lightly) return { colour: own, dash: [2, 2], fill: pattern(own, HATCHED, 0.05) };
   return {
     colour: own,
     dash: DASHES[(place + turn) % DASHES.length],

@@ -1,6 +1,7 @@
 /* Labels of policy changes above a chart, each a link to its entry. */
 
 import { written } from "./moments.js";
+import { morph } from "./morph.js";
 
 const APART = 22;
 const MOST = 3;
@@ -16,7 +17,7 @@ export function labelMarks(plot, timeline) {
     if (last && left - last.left < APART) last.members.push([index + 1, mark]);
     else groups.push({ left, members: [[index + 1, mark]] });
   }
-  layer.replaceChildren(...groups.map(label));
+  morph(layer, groups.map(label));
 }
 
 function layerOf(wrap) {
@@ -37,6 +38,7 @@ function label({ left, members }) {
   link.href = one && first[1].address ? first[1].address : `#${last[1].key}`;
   link.title = members.map(([number, mark]) => `${number}: ${told(mark)}`).join("\n");
   link.setAttribute("aria-label", `Policy change ${link.title.replaceAll("\n", "; ")}`);
+  link.dataset.key = first[1].key;
   link.style.left = `${left}px`;
   return link;
 }

@@ -23,6 +23,7 @@ export function timeElement(date, format = "moment") {
   element.dateTime = date.toISOString();
   element.dataset.format = format;
   element.textContent = written(date, format);
+  element.title = inUtc(date);
   return element;
 }
 
@@ -31,9 +32,13 @@ export function localise(within = document) {
   for (const element of within.querySelectorAll("time[datetime]")) {
     const date = new Date(element.dateTime);
     element.textContent = written(date, element.dataset.format);
-    element.title = `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+    element.title = inUtc(date);
   }
   for (const element of within.querySelectorAll("[data-zone]")) element.textContent = zoneName();
+}
+
+function inUtc(date) {
+  return `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 function zoneName() {

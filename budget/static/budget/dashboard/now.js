@@ -1,7 +1,8 @@
 /* What a page says in words and numbers, brought up to date. */
 
-import { timeElement } from "./moments.js";
 import { tellChanges } from "./changes.js";
+import { timeElement } from "./moments.js";
+import { morph, nodes } from "./morph.js";
 
 /** Put an update's sentences, table, limits and changes in their places. */
 export function applyNow(board, update, timeline) {
@@ -9,7 +10,7 @@ export function applyNow(board, update, timeline) {
   board.querySelectorAll("[data-row]").forEach((place, n) => fillRow(place, update.rows[n]));
   board.querySelectorAll("[data-level]").forEach((place, n) => fillLevel(place, update.levels[n]));
   const states = document.querySelector("[data-pool-states]");
-  if (states) states.replaceChildren(...badges(update.states));
+  if (states) morph(states, badges(update.states));
   tellChanges(board.querySelector("[data-changes]"), update.marks, timeline);
 }
 
@@ -17,35 +18,34 @@ function tell(place, sentence) {
   const parts = sentence.map((part) =>
     typeof part === "string" ? part : timeElement(new Date(part * 1000), place.dataset.finding),
   );
-  if (place.textContent !== parts.map((part) => part.textContent ?? part).join("")) {
-    place.replaceChildren(...parts);
-  }
+  morph(place, nodes(...parts));
 }
 
-function fillRow(place, [states, texts, reasons, wouldShed]) {
-  place.querySelector("[data-states]").replaceChildren(...badges(states));
+function fillRow(place, [states, texts, shed, wouldShed]) {
+  morph(place.querySelector("[data-states]"), badges(states));
   place.querySelectorAll("[data-cell]").forEach((cell, n) => (cell.textContent = texts[n]));
   const list = place.querySelector("[data-reasons]");
-  const items = reasons.map(([reason, calls]) => reasonItem(place.dataset.sheds, reason, calls));
-  if (wouldShed) items.push(item("would be shed if the pool enforced", wouldShed));
-  if (list.textContent.replace(/\s+/g, "") !== items.map((i) => i.textContent).join("").replace(/\s+/g, "")) {
-    list.replaceChildren(...items);
-  }
-  list.closest("tr").hidden = !items.length;
+  const { sheds } = place.dataset;
+  morph(list, [
+    ...shed.map(([reason, calls]) => reasonItem(sheds, reason, calls, "shed")),
+    ...wouldShed.map(([reason, calls]) => reasonItem(sheds, reason, calls, "would_be")),
+  ]);
+  list.closest("tr").hidden = !list.children.length;
 }
 
-function reasonItem(sheds, reason, calls) {
-  const words = reason.replaceAll("_", " ");
-  if (!sheds) return item(words, calls);
-  const link = document.createElement("a");
-  link.href = `${sheds}&reason=${encodeURIComponent(reason)}`;
-  link.textContent = words;
-  return item(link, calls);
+function reasonItem(sheds, reason, calls, decision) {
+  const item = document.createElement("li");
+  item.dataset.key = `${decision} ${reason}`;
+  const words = `${decision === "shed" ? "" : "would be: "}${reason.replaceAll("_", " ")}`;
+  item.append(sheds ? link(`${sheds}&${new URLSearchParams({ reason, decision })}`, words) : words);
+  item.append(` ${calls.toLocaleString("en")}`);
+  return item;
 }
 
-function item(words, calls) {
-  const element = document.createElement("li");
-  element.append(words, ` ${calls.toLocaleString("en")}`);
+function link(address, words) {
+  const element = document.createElement("a");
+  element.href = address;
+  element.textContent = words;
   return element;
 }
 
@@ -60,6 +60,6 @@ function badges(states) {
     const badge = document.createElement("span");
     badge.className = `badge ${state}`;
     badge.textContent = state;
-    return [badge, " "];
+    return nodes(badge, " ");
   });
 }

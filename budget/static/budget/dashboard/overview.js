@@ -1,18 +1,18 @@
 /* Keeps the list of pools as it is now, while somebody looks at it. */
 
 import { localise } from "./moments.js";
+import { morph } from "./morph.js";
+import { partOf, Poller } from "./poller.js";
 
 const pools = document.getElementById("pools");
 
-async function refresh() {
-  if (document.hidden) return;
-  const answer = await fetch(location.href, { credentials: "same-origin", redirect: "manual" });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const fresh = page.getElementById("pools");
-  if (!fresh || fresh.textContent === pools.textContent || pools.contains(document.activeElement)) return;
-  pools.replaceChildren(...document.adoptNode(fresh).childNodes);
-  localise(pools);
+async function refresh(signal) {
+  const fresh = await partOf(location.href, "pools", signal);
+  localise(fresh);
+  morph(pools, [...fresh.children]);
+  return new Date(fresh.dataset.at);
 }
 
-setInterval(() => refresh().catch(() => {}), Number(pools.dataset.every) * 1000);
+new Poller(document.querySelector("[data-status]"), Number(pools.dataset.every), refresh).start(
+  new Date(pools.dataset.at),
+);

@@ -21,8 +21,9 @@ export function moment(timeline, n) {
 
 function said_of(figure, timeline, hidden, n) {
   if (timeline.open >= 0 && n > timeline.open) return "still to come.";
-  if (!timeline.isKnown(n)) return "nothing was recorded.";
-  if (figure.series.every((line) => line.values[n] === null)) return "not known in this unit.";
+  const open = n === timeline.open;
+  if (!timeline.isKnown(n)) return open ? "nothing yet." : "nothing was recorded.";
+  if (figure.series.every((line) => line.values[n] === null)) return open ? "nothing yet." : "not known.";
   const shown = figure.series.filter((line) => !hidden.has(line.name) && line.values[n] !== null);
   const some = shown.filter((line) => line.values[n] > 0);
   if (!some.length) return `no ${figure.unit.split(" ")[0]}.`;

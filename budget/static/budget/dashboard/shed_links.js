@@ -6,13 +6,13 @@ export function shedsOf(figure, timeline, n, series = null) {
   const shed = counted.some((line) => line.query && line.values[n] > 0);
   if (!figure.sheds || !shed) return null;
   const [from, to] = timeline.bounds(n).map((date) => date.toISOString().replace(".000", ""));
-  const query = series?.query ?? shared(counted);
+  const query = shared(counted);
   return `${figure.sheds}?from=${from}&to=${to}${query && `&${query}`}`;
 }
 
 /** What all of them filter by: the class, where each is one reason of it. */
 function shared(lines) {
-  const classes = new Set(lines.map((line) => new URLSearchParams(line.query).get("class")));
-  const one = classes.size === 1 && lines.length > 1 ? [...classes][0] : null;
-  return one === null ? "" : new URLSearchParams({ class: one }).toString();
+  const [first, ...others] = lines.map((line) => [...new URLSearchParams(line.query)]);
+  const has = (query, [name, value]) => query.some(([n, v]) => n === name && v === value);
+  return new URLSearchParams(first.filter((pair) => others.every((query) => has(query, pair)))).toString();
 }

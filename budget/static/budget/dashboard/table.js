@@ -1,5 +1,6 @@
 /* The data of a figure as a table, made when somebody asks for it. */
 
+import { morph } from "./morph.js";
 import { moment } from "./readout.js";
 import { shedsOf } from "./shed_links.js";
 import { amount } from "./words.js";
@@ -13,7 +14,7 @@ export class DataTable {
   }
 
   update() {
-    if (this.details.open) this.holder.replaceChildren(this.table());
+    if (this.details.open) morph(this.holder, [this.table()]);
   }
 
   table() {
@@ -32,6 +33,7 @@ export class DataTable {
 
   step(lines, n) {
     const cells = row("td", lines.map((line) => this.cell(line, n)));
+    cells.dataset.key = this.timeline.bounds(n)[0].toISOString();
     const time = document.createElement("th");
     time.scope = "row";
     time.append(...moment(this.timeline, n).slice(0, 3), this.timeline.open === n ? " so far" : "");
@@ -41,7 +43,7 @@ export class DataTable {
 
   cell(line, n) {
     const value = line.values[n];
-    if (value === null) return this.timeline.isKnown(n) ? "–" : "no record";
+    if (value === null) return this.timeline.isKnown(n) || n === this.timeline.open ? "–" : "no record";
     const text = amount(value, this.figure.unit);
     const address = line.query ? shedsOf(this.figure, this.timeline, n, line) : null;
     if (!address) return text;

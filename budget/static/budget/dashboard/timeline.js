@@ -30,11 +30,11 @@ export class Timeline {
     return this.known[n] === "1";
   }
 
-  /** Runs of steps of which nothing is known, as first and last; not what is still to come. */
+  /** Runs of steps of which nothing is known, as first and last; only of steps that are over. */
   get gaps() {
     const found = [];
-    const last = this.open < 0 ? this.count - 1 : this.open;
-    for (let n = 0; n <= last; n++) {
+    const over = this.open < 0 ? this.count : this.open;
+    for (let n = 0; n < over; n++) {
       if (this.isKnown(n)) continue;
       const run = found.at(-1);
       if (run?.[1] === n - 1) run[1] = n;
@@ -53,8 +53,12 @@ export class Timeline {
     return this.marks.at(-1)?.at ?? null;
   }
 
-  /** Take in an update: old steps go, new ones come, those from `since` on are replaced. */
+  /** Take in an update: old steps go, new ones come, those from `since` on are replaced.
+   *
+   * Returns by how many steps all moved.
+   */
   advance(update) {
+    const by = (update.start - this.start) / update.step;
     const moved = (old, tail) =>
       Array.from({ length: update.count }, (_, n) => {
         const time = update.start + n * update.step;
@@ -72,5 +76,6 @@ export class Timeline {
     this.marks = [...this.marks, ...fresh].filter((mark) => mark.at >= update.start);
     const { start, count, at, version } = update;
     Object.assign(this, { start, count, at, version });
+    return by;
   }
 }

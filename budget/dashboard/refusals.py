@@ -1,0 +1,46 @@
+"""How many calls were refused in each step, and for which reasons."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from budget.dashboard.figure import Value
+from budget.rule.decision import REASONS
+
+ORDER: Mapping[str, int] = {reason: n for n, reason in enumerate(REASONS)}
+
+Column = list[Value]
+Counts = Mapping[str, int]
+"""By reason."""
+
+
+class Refusals(NamedTuple):
+    """Calls of one class that were shed, or would have been if the pool enforced."""
+
+    known: Sequence[bool]
+    """By step."""
+    columns: Mapping[str, Column]
+    """By reason."""
+
+    @property
+    def counts(self) -> Counts:
+        """How many in all, in the order in which reasons are tested, whichever is frequent."""
+        sums = {reason: sum(int(n or 0) for n in col) for reason, col in self.columns.items()}
+        return {reason: sums[reason] for reason in sorted(sums, key=_rank) if sums[reason]}
+
+    @property
+    def total(self) -> int:
+        """How many in all."""
+        return sum(self.counts.values())
+
+    @property
+    def column(self) -> Column:
+        """How many in each step, whatever the reason."""
+        return [
+            sum(column[n] or 0 for column in self.columns.values()) if known else None
+            for n, known in enumerate(self.known)
+        ]
+
+
+def _rank(reason: str) -> tuple[int, str]:
+    """Strange reasons come last."""
+    return ORDER.get(reason, len(ORDER)), reason
