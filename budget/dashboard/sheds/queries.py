@@ -39,11 +39,15 @@ ORDER BY offered_at DESC OFFSET %(most)s LIMIT 1
 """
 
 # The largest groups, with what they are made of, and how many groups and calls there are.
+# A call's tags are told apart in the list of columns: a join with them takes twice as long.
 GROUPS = """
-WITH parts AS (
-    SELECT {key} AS name, workload_class, reason, state <> 'shed' AS would_be,
+WITH sheds AS (
+    SELECT {key} AS name, workload_class, reason, state <> 'shed' AS would_be, offered_at
+    FROM budget_call WHERE {where}
+), parts AS (
+    SELECT name, workload_class, reason, would_be,
         count(*) AS calls, min(offered_at) AS first, max(offered_at) AS last
-    FROM budget_call {tags} WHERE {where} GROUP BY 1, 2, 3, 4
+    FROM sheds GROUP BY 1, 2, 3, 4
 ), groups AS (
     SELECT name, sum(calls) AS calls, count(*) OVER () AS groups
     FROM parts GROUP BY name ORDER BY {order} LIMIT %(most)s
@@ -56,12 +60,11 @@ KEYS = {
     "class": "workload_class",
     "reason": "reason",
     "key": "key_prefix",
-    "tag": "tag",
+    "tag": "jsonb_object_keys(tags)",
     "time": "date_bin(%(step)s, offered_at, %(start)s)",
 }
 OF_TAG = "tags ->> %(of_tag)s"
 HAS_TAG = "jsonb_exists(tags, %(of_tag)s)"
-EACH_TAG = "CROSS JOIN LATERAL jsonb_object_keys(tags) AS t (tag)"
 
 BINS = """
 SELECT date_bin(%(step)s, offered_at, %(start)s), count(*) FILTER (WHERE state = 'shed'), count(*)
@@ -185,7 +188,6 @@ def groups_sql(grouping: Grouping, condition: str) -> str:
     by_time = grouping.by == "time"
     return GROUPS.format(
         key=OF_TAG if grouping.tag else KEYS[grouping.by],
-        tags=EACH_TAG if grouping.by == "tag" and not grouping.tag else "",
         where=f"{condition} AND {HAS_TAG}" if grouping.tag else condition,
         order="name DESC" if by_time else "2 DESC, name",
         order_of_groups="name DESC" if by_time else "g.calls DESC, name",
