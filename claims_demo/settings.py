@@ -95,7 +95,7 @@ STATIC_URL = "static/"
 STATIC_ROOT = data_dir() / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "claims_demo.storage.StaticFilesStorage"},
 }
 
 # Off only for plain HTTP, as `make serve` speaks it: browsers send no secure cookies there.

@@ -270,3 +270,10 @@ def test_a_reservation_that_goes_leaves_the_class_that_called(
     Reservation.objects.filter(workload_class__slug="nightly").delete()
     names = [linked.row.member.name for linked in opened(viewer, pool_page())["rows"]]
     assert "nightly" in names
+
+
+def test_whoever_is_logged_in_is_named_and_may_log_out(viewer: Client, history: datetime) -> None:
+    html = opened(viewer, pool_page()).html
+    assert f'<form method="post" action="{reverse("logout")}">' in html
+    assert viewer.post(reverse("logout")).status_code == 302
+    assert viewer.get(pool_page()).status_code == 302
