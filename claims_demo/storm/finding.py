@@ -20,8 +20,9 @@ def finding(minute: Span) -> str:
         f"Claims come in at {times}their usual pace.",
         _answered(asked, minute.wait_ms(0.95)),
         _turned_away(minute),
+        _held_back(minute),
     ]
-    return " ".join(sentences).replace(" %", f"{NO_BREAK}%")
+    return " ".join(filter(None, sentences)).replace(" %", f"{NO_BREAK}%")
 
 
 def _answered(asked: Tally, p95_ms: int | None) -> str:
@@ -53,6 +54,16 @@ def _turned_away(minute: Span) -> str:
         if tally.turned_away:
             parts.append(f"of {service.name} {_losses(tally)}")
     return f"Meanwhile {', and '.join(parts)}." if parts else NOTHING_TURNED_AWAY
+
+
+def _held_back(minute: Span) -> str:
+    """Jobs that wait for room in the pool are not lost, and yet it is they who make way."""
+    spans = [
+        f"{service.name} for {seconds} s"
+        for service in OTHERS
+        if (seconds := sum(minute.tally(service.workload_class).held.values()))
+    ]
+    return f"Kept waiting for room: {' and '.join(spans)}." if spans else ""
 
 
 def _losses(tally: Tally) -> str:

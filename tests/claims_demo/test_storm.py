@@ -129,14 +129,14 @@ def test_the_finding_says_who_was_served_and_who_went_short() -> None:
             [400, 800],
             adjuster=Tally(in_time=199, late=1),
             rescore=Tally(offered=10, shed={"queue_full": 4}),
-            nightly=Tally(offered=10, shed={"headroom": 9}, expired=3),
+            nightly=Tally(offered=10, shed={"headroom": 9}, expired=3, held={"headroom": 1}),
         )
     )
     assert in_plain_spaces(finding(storm)) == (
         "Claims come in at 10 times their usual pace. In the last minute 99 % of the adjusters' "
         "questions were answered within 2 seconds, and 95 % waited at most 0.8 s. Of the others 1 "
         "waited longer. Meanwhile of re-score 40 % was refused, and of nightly classification 90 % "
-        "was refused and 3 jobs expired."
+        "was refused and 3 jobs expired. Kept waiting for room: nightly classification for 1 s."
     )
 
 

@@ -219,6 +219,11 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
         browser.close()
 
 
+def go_on() -> None:
+    """Has the storm go on for a minute: without one there are no buttons."""
+    in_background(lambda: rage(1, until=timezone.now() + timedelta(minutes=1)))
+
+
 def found_by_axe(page: Page) -> list[str]:
     found = Axe().run(page).response["violations"]
     return [f"{each['id']}: {[node['html'] for node in each['nodes']]}" for each in found]
@@ -247,6 +252,8 @@ def test_a_name_is_text_wherever_it_stands(page: Page, complaints: list[str]) ->
 
 @pytest.mark.browser
 def test_the_strength_is_chosen_by_keyboard(page: Page, complaints: list[str]) -> None:
+    go_on()
+    expect(page.locator("#storm-control")).to_be_visible()
     chosen = page.locator("button[aria-pressed=true]")
     expect(chosen).to_have_text("×4")
     chosen.focus()
@@ -265,7 +272,7 @@ def test_the_strength_is_chosen_by_keyboard(page: Page, complaints: list[str]) -
 def test_after_logging_in_again_elsewhere_the_buttons_still_work(
     page: Page, complaints: list[str]
 ) -> None:
-    page.wait_for_selector("#storm-shed canvas")
+    go_on()
     other = page.context.new_page()
     other.goto(page.url)
     other.click("text=Log out")
@@ -281,6 +288,7 @@ def test_after_logging_in_again_elsewhere_the_buttons_still_work(
 
 @pytest.mark.browser
 def test_the_control_goes_with_the_storm_and_comes_with_it(page: Page) -> None:
+    go_on()
     control = page.locator("#storm-control")
     expect(control).to_be_visible()
     in_background(StormSecond.objects.all().delete)
