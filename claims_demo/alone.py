@@ -3,7 +3,10 @@
 import contextlib
 import fcntl
 from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
 
+from claims_demo.database.errors import unusable
 from claims_demo.environment import data_dir
 from claims_demo.processes import ProcessFailed
 
@@ -15,8 +18,7 @@ def alone() -> Iterator[None]:
     The kernel drops the lock with its process, so nothing is left behind by a crash.
     """
     path = data_dir() / "demo.lock"
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with path.open("w") as file:
+    with _opened(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -25,3 +27,11 @@ def alone() -> Iterator[None]:
                 "or set BUDGET_DATA_DIR to another directory."
             ) from None
         yield
+
+
+def _opened(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path.open("w")
+    except OSError as error:
+        raise unusable(path, error) from None
