@@ -50,6 +50,9 @@ def line_up(pool: Pool, history: UsageHistory, also: str | None = None) -> list[
     """
     reservations = {row.workload_class_id: row for row in pool.reservations.all()}
     rows = {row.slug: row for row in WorkloadClass.objects.all()}
+    for row in rows.values():
+        if row.pk in reservations:
+            reservations[row.pk].workload_class = row
     active = {slug for slug, past in history.classes.items() if _did_something(past)}
     wanted = active if also is None else active | {also}
     shown = [

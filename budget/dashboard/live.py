@@ -11,8 +11,11 @@ from budget.dashboard.access import SEE_USAGE, needs
 from budget.dashboard.board import board_of
 from budget.dashboard.lineup import slug_of
 from budget.dashboard.marks import marks
-from budget.dashboard.pool import POOLS
 from budget.dashboard.span import BadSpan, span_of
+from budget.models import Pool
+
+POOLS = Pool.objects.prefetch_related("limits", "reservations")
+"""Without classes: those of reservations are read with all others."""
 
 
 @needs(SEE_USAGE)

@@ -1,5 +1,7 @@
 """What one class did in each step of a chart."""
 
+from functools import cached_property
+
 from budget.dashboard.figure import number
 from budget.dashboard.refusals import Column, Refusals
 from budget.dashboard.steps import Steps
@@ -15,8 +17,11 @@ class Past:
         self.shed = Refusals(steps.known, self._history.shed)
         self.would_shed = Refusals(steps.known, self._history.would_shed)
         """Calls that were admitted only because the pool observes."""
-        self.charged = _settled(self.counts("charged"))
+
+    @cached_property
+    def charged(self) -> Column:
         """Amounts of the leading limit, net of refunds; see `_settled`."""
+        return _settled(self.counts("charged"))
 
     def counts(self, name: str) -> Column:
         """A column of counts, by the name of a field of `Usage`."""
@@ -38,7 +43,7 @@ class Past:
         """The sum of a column of counts."""
         return sum(int(number or 0) for number in self.counts(name))
 
-    @property
+    @cached_property
     def used(self) -> int:
         """The sum of what was charged, which is the area that a chart draws."""
         return sum(int(number or 0) for number in self.charged)

@@ -1,7 +1,7 @@
 """How many calls were refused in each step, and for which reasons."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from functools import cached_property
 
 from budget.dashboard.figure import Value
 from budget.rule.decision import REASONS
@@ -13,15 +13,16 @@ Counts = Mapping[str, int]
 """By reason."""
 
 
-class Refusals(NamedTuple):
+class Refusals:
     """Calls of one class that were shed, or would have been if the pool enforced."""
 
-    known: Sequence[bool]
-    """By step."""
-    columns: Mapping[str, Column]
-    """By reason."""
+    def __init__(self, known: Sequence[bool], columns: Mapping[str, Column]) -> None:
+        self._known = known
+        """By step."""
+        self.columns = columns
+        """By reason."""
 
-    @property
+    @cached_property
     def counts(self) -> Counts:
         """How many in all, in the order in which reasons are tested, whichever is frequent."""
         sums = {reason: sum(int(n or 0) for n in col) for reason, col in self.columns.items()}
@@ -32,12 +33,13 @@ class Refusals(NamedTuple):
         """How many in all."""
         return sum(self.counts.values())
 
-    @property
+    @cached_property
     def column(self) -> Column:
         """How many in each step, whatever the reason."""
+        columns = list(self.columns.values())
         return [
-            sum(column[n] or 0 for column in self.columns.values()) if known else None
-            for n, known in enumerate(self.known)
+            sum(column[n] or 0 for column in columns) if known else None
+            for n, known in enumerate(self._known)
         ]
 
 
