@@ -2,13 +2,14 @@
 
 import pytest
 
-from budget.dashboard.class_figures import class_figures
+from budget.dashboard.class_figures import COLOURS, class_figures
 from budget.dashboard.figure import Figure, number
 from budget.dashboard.lineup import Member
 from budget.dashboard.past import Past
 from budget.dashboard.pool_figures import floor_guide, pool_figures
 from budget.dashboard.steps import Steps
 from budget.models import Pool, WorkloadClass
+from budget.rule.decision import REASONS
 from budget.services import ClassHistory, FloorsSince, UsageHistory
 from tests.dashboard.histories import EARLY, MINUTE, START, did, history, member
 
@@ -192,3 +193,11 @@ def test_floors_that_follow_demand_are_named_nominal() -> None:
 )
 def test_numbers_are_as_long_as_they_need(amount: float, said: float) -> None:
     assert number(amount) == said
+
+
+def test_no_reason_has_the_colour_of_the_admitted() -> None:
+    shed = {reason: [1] for reason in REASONS}
+    calls = of_class(history("1", {"a": did(shed, offered=[99], expired=[1])}), "a")["calls"]
+    places = [line.place for line in calls.series]
+    assert len(set(places)) == len(places) == len(REASONS) + 2
+    assert [place % COLOURS for place in places].count(0) == 1

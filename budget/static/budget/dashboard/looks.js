@@ -3,7 +3,7 @@
 const COLOURS = 8;
 const DASHES = [[], [7, 3], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3], [10, 2, 4, 2]];
 const TILE = 8;
-const HATCHED = [[0, 8, 8, 0], [-2, 2, 2, -2], [6, 10, 10, 6]];
+const HATCHED = [1, 3, 4, 6];
 
 const PATTERNS = [
   () => [],
@@ -23,16 +23,16 @@ export function colour(name) {
 
 /** The look of a place in the order of classes; they repeat only after many.
  *
- * What only would be is drawn `lightly`: hatched, hardly tinted, with a dotted edge.
+ * What only would be is drawn `lightly`: hatched, and hardly tinted.
  */
 export function look(place, lightly = false) {
   const own = colour(`series-${place % COLOURS}`);
   const turn = Math.floor(place / COLOURS);
-  if (lightly) return { colour: own, dash: [2, 2], fill: pattern(own, HATCHED, 0.05) };
+  const kind = lightly ? HATCHED[place % HATCHED.length] : (place + 3 * turn) % PATTERNS.length;
   return {
     colour: own,
     dash: DASHES[(place + turn) % DASHES.length],
-    fill: pattern(own, PATTERNS[(place + 3 * turn) % PATTERNS.length]()),
+    fill: pattern(own, PATTERNS[kind](), lightly ? 0.04 : undefined),
   };
 }
 
