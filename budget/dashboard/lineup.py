@@ -5,7 +5,8 @@ from zlib import crc32
 
 from django.http import Http404
 
-from budget.models import Pool, Reservation, UsageTotal, WorkloadClass
+from budget import services
+from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.choices import Strategy
 from budget.services import ClassHistory, UsageHistory
 
@@ -78,13 +79,11 @@ def slug_of(pool: Pool, name: str) -> str:
     """The class that an address names. Raises Http404 if there never was one on the pool."""
     if name == NO_CLASS:
         return ""
-    known = (
-        WorkloadClass.objects.filter(slug=name),
-        UsageTotal.objects.filter(pool_id=pool.pk, workload_class=name),
-    )
-    if not any(rows.exists() for rows in known):
-        raise Http404(f"There is no workload class {name!r}, and none of that name ever called.")
-    return name
+    if "\0" not in name and WorkloadClass.objects.filter(slug=name).exists():
+        return name
+    if name in services.usage_totals(pool.slug):
+        return name
+    raise Http404(f"There is no workload class {name!r}, and none of that name ever called.")
 
 
 def _did_something(past: ClassHistory) -> bool:

@@ -1,9 +1,11 @@
 """What a switch is about to touch: who called of late, and what waits."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from budget import services
@@ -35,11 +37,16 @@ class Stake(NamedTuple):
 def stakes(pools: Iterable[Pool], only: WorkloadClass | None = None) -> list[Stake]:
     """Every class on these pools, or only one, by pool and strictest first.
 
-    Pools whose ledger doesn't answer are left out.
+    Pools whose ledger doesn't answer are left out; and all are that come once the database takes
+    too long, for nobody is to wait for figures who wants to pause.
     """
-    return [
-        stake for pool in pools for stake in _on(pool) if only is None or stake.slug == only.slug
-    ]
+    found: list[Stake] = []
+    with suppress(OperationalError):
+        for pool in pools:
+            # A statement that is cancelled spoils nothing but its own savepoint.
+            with transaction.atomic():
+                found += [stake for stake in _on(pool) if only is None or stake.slug == only.slug]
+    return found
 
 
 def _on(pool: Pool) -> list[Stake]:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.messages import get_messages
-from django.db import connections
+from django.db import connection, connections
 from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
 
@@ -340,3 +340,17 @@ def test_reasons_are_text_and_never_markup(on_call: Client, editor: Client) -> N
     page = editor.get(class_switch("resume")).content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
+
+
+def test_whoever_wants_to_pause_waits_for_no_figures(
+    on_call: Client, claims: Pool, settings: Any
+) -> None:
+    settings.BUDGET_DASHBOARD_QUERY_SECONDS = 0.3
+    other = connection.copy()
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute("LOCK TABLE budget_usageminute IN ACCESS EXCLUSIVE MODE")
+    answer = on_call.get(pool_switch("pause"))
+    other.close()
+    assert answer.status_code == 200
+    assert "Reason" in answer.content.decode()

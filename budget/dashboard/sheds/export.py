@@ -17,7 +17,7 @@ def lines(window: Window, filters: Filters) -> Iterator[bytes]:
 
     Where older sheds were not looked at, a last line says so in its first column, and has
     nothing in the others: readers of CSV, people and spreadsheets can all make out what it is.
-    Between two of these portions no transaction is open: a slow reader holds up nobody.
+    Between two of these portions no transaction is open.
     """
     yield ",".join(EXPORTED).encode() + b"\n"
     place: Place | None = None

@@ -91,7 +91,7 @@ COPY (
     ORDER BY offered_at DESC, id DESC LIMIT %(most)s
 ) TO STDOUT (FORMAT csv)
 """
-HARMLESS = r"CASE WHEN {0} ~ E'^[-=+@\t\r]' THEN '''' || {0} ELSE {0} END"
+HARMLESS = r"CASE WHEN {0} ~ E'^[-=+@\t\r\n＝＋－＠]' THEN '''' || {0} ELSE {0} END"
 EXPORTED = (
     "id",
     "offered_at",

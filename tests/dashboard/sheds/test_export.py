@@ -1,5 +1,6 @@
 """Sheds as a file."""
 
+import contextlib
 import csv
 import io
 from datetime import timedelta
@@ -11,8 +12,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from budget.dashboard.sheds import queries
+from budget.dashboard.sheds import queries, views
 from budget.dashboard.sheds.export import AT_ONCE
+from budget.dashboard.sheds.views import MOST_EXPORTS
 from budget.ledger.clock import micros
 from budget.models import Pool
 from tests.dashboard.shedding import LONG, SCRIPT, store, store_many
@@ -31,7 +33,7 @@ def exported(client: Client, query: Any = ()) -> list[dict[str, str]]:
     """The lines, by heading."""
     answer: Any = client.get(address(query))
     assert answer.status_code == 200
-    return list(csv.DictReader(io.StringIO(answer.getvalue().decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(answer.content.decode(), newline="")))
 
 
 def test_personas_get_what_they_should(
@@ -128,16 +130,19 @@ def test_a_file_that_is_cut_says_so_in_its_last_line(
     assert [line["id"][:12] for line in filtered] == ["sheds before"]
 
 
-def test_a_long_file_comes_in_bounded_memory(viewer: Client, claims: Pool) -> None:
+def test_a_long_file_is_whole_and_each_shed_is_in_it_once(viewer: Client, claims: Pool) -> None:
     count = 10 * AT_ONCE + 7
     store_many(claims, START + timedelta(hours=1), timedelta(hours=1), count)
-    answer: Any = viewer.get(address())
-    seen, largest = [], 0
-    for part in answer.streaming_content:
-        lines = part.decode().splitlines()
-        seen += [line[:64] for line in lines]
-        largest = max(largest, len(lines))
-    assert largest == AT_ONCE
+    seen = [line[:64] for line in viewer.get(address()).content.decode().splitlines()]
     assert len(seen) == len(set(seen)) == count + 1
     times = [line.split(",")[1] for line in seen[1:]]
     assert times == sorted(times, reverse=True)
+
+
+def test_only_so_many_files_are_written_at_once(viewer: Client, claims: Pool) -> None:
+    with contextlib.ExitStack() as others:
+        for _ in range(MOST_EXPORTS):
+            others.enter_context(views._exports)
+        answer = viewer.get(address())
+        assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+    assert viewer.get(address()).status_code == 200
