@@ -122,9 +122,12 @@ class Adjusters:
             self._open.discard(question)
 
     async def _answered(self) -> bool:
-        """Whether a question was answered; raises HTTPStatusError at anything but a refusal."""
+        """Whether a question was answered; raises HTTPStatusError at anything but a refusal.
+
+        Of a claim that is closed by then nobody wants to know any more, but of another.
+        """
         until = monotonic() + PATIENCE_SECONDS
-        address = reverse("ask", args=[self._random.choice(self._numbers)])
+        address = self._some_claim()
         body = {"question": self._random.choice(QUESTIONS)}
         place = str(uuid4())
         while True:
@@ -132,17 +135,28 @@ class Adjusters:
             response = await self._client.post(address, json=body, headers=headers)
             if response.is_success:
                 return True
+            if response.status_code == HTTPStatus.NOT_FOUND and monotonic() < until:
+                address, place = self._some_claim(), str(uuid4())
+                continue
             wait = retry_after(response)
-            if "retry-after" not in response.headers:
+            if response.status_code != HTTPStatus.TOO_MANY_REQUESTS or not is_named(response):
                 place = str(uuid4())
             if is_paused(response) or monotonic() + wait > until:
                 return False
             if await self._stage.ends_within(wait):
                 return False
 
+    def _some_claim(self) -> str:
+        return reverse("ask", args=[self._random.choice(self._numbers)])
+
     @property
     def _csrf(self) -> dict[str, str]:
         return {"X-CSRFToken": self._client.cookies[CSRF_COOKIE]}
+
+
+def is_named(response: httpx2.Response) -> bool:
+    """Whether a refusal names a moment, for which the place of the question is kept."""
+    return "retry-after" in response.headers
 
 
 def retry_after(response: httpx2.Response) -> float:
