@@ -206,7 +206,7 @@ def test_the_message_says_since_when_and_under_which_version(on_call: Client) ->
     answer = on_call.post(class_switch("pause"), WHY)
     version = PolicyVersion.objects.get()
     (message,) = said(answer)
-    assert message.startswith("Paused: nightly. Every call is shed until it is resumed; jobs wait.")
+    assert message.startswith("Paused: nightly. Every call is shed until it is resumed; jobs wait,")
     assert (
         f"{version.changed_at:%H:%M:%S} UTC</time>, policy version {version.version} on" in message
     )
