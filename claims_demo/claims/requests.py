@@ -9,6 +9,8 @@ from claims_demo.models import Claim
 
 MODEL = "claude-haiku-4-5"
 GUIDES = Path(__file__).with_name("guides")
+HANDBOOK = "handbook"
+"""For those who have time to read it."""
 CHARACTERS_A_TOKEN = 3
 """Rather too few: an estimate that is too high is refunded, one too low becomes debt."""
 
@@ -46,18 +48,22 @@ def question(claim: Claim, text: str) -> Request:
 
 def scoring(claim: Claim) -> Request:
     """How much the claim needs a person's attention."""
-    return Request(_guide("scoring"), f"{_dossier(claim)}\n\nScore this claim.", max_tokens=200)
+    return Request(
+        _guide("scoring", HANDBOOK), f"{_dossier(claim)}\n\nScore this claim.", max_tokens=200
+    )
 
 
 def classification(claim: Claim) -> Request:
     """What is to be done with the claim."""
     return Request(
-        _guide("classification"), f"{_dossier(claim)}\n\nClassify this claim.", max_tokens=200
+        _guide("classification", HANDBOOK),
+        f"{_dossier(claim)}\n\nClassify this claim.",
+        max_tokens=200,
     )
 
 
-def _guide(name: str) -> str:
-    return (GUIDES / f"{name}.txt").read_text()
+def _guide(*names: str) -> str:
+    return "\n\n".join((GUIDES / f"{name}.txt").read_text() for name in names)
 
 
 def _dossier(claim: Claim) -> str:

@@ -18,8 +18,8 @@ class Service:
 
 ADJUSTERS = Service("adjuster assistant", "adjuster", per_second=0.8, most_per_second=3)
 """Only so many adjusters are on duty."""
-RESCORE = Service("re-score", "rescore", per_second=2.5)
-NIGHTLY = Service("nightly classification", "nightly", per_second=4)
+RESCORE = Service("re-score", "rescore", per_second=1)
+NIGHTLY = Service("nightly classification", "nightly", per_second=1.5)
 OTHERS = (RESCORE, NIGHTLY)
 SERVICES = (ADJUSTERS, *OTHERS)
 """On an ordinary day all are served; in a storm they ask for several times what there is."""

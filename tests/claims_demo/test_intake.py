@@ -88,6 +88,7 @@ def test_closed_claims_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_come_in_at_once(monkeypatch: pytest.MonkeyPatch, platform: Provider) -> None:
     monkeypatch.setattr(events, "MOST_CLAIMS", 4)
+    WorkloadClass.objects.filter(slug="rescore").update(queue_limit=100)
 
     def some(seed: int) -> Counter[str]:
         random = Random(seed)

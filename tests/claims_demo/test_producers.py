@@ -45,7 +45,7 @@ def test_a_slow_platform_does_not_hold_up_the_end(
     monkeypatch.setattr(producers, step, slow)
     stage, took = storm(producer, 1.2)
     assert took < 0.5
-    assert 0 < sum(tally.enqueued for tally in stage.sheet.tallies.values()) < 8
+    assert 0 < sum(tally.enqueued for tally in stage.sheet.tallies.values()) < 20
 
 
 def test_a_fault_is_counted_by_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
