@@ -34,6 +34,7 @@ DRILL = (
 )
 """Edits of the adjusters' reservation: values by field, and why."""
 TRIES = 30
+MOMENT_MS = 4_000
 
 
 class Picture(NamedTuple):
@@ -61,8 +62,15 @@ def ask_until_shed(page: "Page") -> None:
     raise ProcessFailed("The assistant was never too busy to be asked.")
 
 
+def watch_a_while(page: "Page") -> None:
+    """Until the first seconds have come."""
+    page.wait_for_timeout(MOMENT_MS)
+
+
 BEFORE_THE_DRILL = (
-    Picture("storm.png", "/storm/", "#storm-shed canvas", height=1080),
+    Picture("dashboard.png", "/dashboard/claims/?range=live", "figure canvas", height=1060),
+    Picture("sheds.png", "/dashboard/claims/sheds/?range=15m", "main table", height=900),
+    Picture("storm.png", "/storm/", "#storm-shed canvas", height=1080, before=watch_a_while),
     Picture("pool.png", "/admin/budget/pool/{pool}/change/", "#pool_form"),
     Picture("history.png", "/admin/budget/policyhistory/", "article"),
 )
@@ -148,7 +156,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=BASE_DIR / "docs")
     parser.add_argument(
-        "--seconds", type=float, default=24, help="of the storm; by then others were shed"
+        "--seconds", type=float, default=240, help="of the storm: so much the charts show"
     )
     arguments = parser.parse_args()
     end_on_signals()
