@@ -55,7 +55,10 @@ UNCHANGED = "Nothing was changed: it was so already."
 
 POOL_SWITCHES: Mapping[str, Switch] = {
     "pause": Switch(
-        "Pause", {"paused": True}, "Every call is shed until it is resumed; jobs wait, new ones too.", "Paused"
+        "Pause",
+        {"paused": True},
+        "Every call is shed until it is resumed; jobs wait, new ones too.",
+        "Paused",
     ),
     "resume": Switch(
         "Resume", {"paused": False}, "Calls are decided by the policy again.", "Resumed"
