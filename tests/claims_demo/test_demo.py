@@ -31,6 +31,13 @@ def data_dir() -> Iterator[Path]:
         yield directory
 
 
+@pytest.fixture
+def new_dir() -> Iterator[Path]:
+    """Where there was no demo before."""
+    with temporary_dir() as directory:
+        yield directory
+
+
 def demo(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
     return started("claims_demo.demo", data_dir, *arguments)
 
@@ -68,24 +75,24 @@ def introduction(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.processes
 @pytest.mark.timeout(240)
-def test_the_demo_shows_the_storm_whatever_the_last_one_left(data_dir: Path) -> None:
+def test_the_demo_shows_the_storm_whatever_the_last_one_left(new_dir: Path) -> None:
     """One test, because the second part wants what the first leaves: a policy and accounts."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        first = demo(data_dir, "--port", str(port), "--seconds", "12")
+        first = demo(new_dir, "--port", str(port), "--seconds", "12")
         said, complained = first.communicate()
     assert first.returncode == 0, said + complained
     assert f"Port {port} is taken" in said
     assert "reservation of adjuster added: share 50 %" in said
     assert "demo-editor / " in said
     assert "the person waiting was served" in said
-    assert living(data_dir / "postgres") is None
+    assert living(new_dir / "postgres") is None
 
-    manage(data_dir, "jobs", "pause", "rescore", "--reason", "left by somebody")
-    manage(data_dir, "shell", "-v", "0", "-c", CALM_FOR_EVER)
-    second = demo(data_dir, "--port", "0", "--seconds", "12")
+    manage(new_dir, "jobs", "pause", "rescore", "--reason", "left by somebody")
+    manage(new_dir, "shell", "-v", "0", "-c", CALM_FOR_EVER)
+    second = demo(new_dir, "--port", "0", "--seconds", "12")
     said, complained = second.communicate()
     assert second.returncode == 0, said + complained
     assert " added" not in said
