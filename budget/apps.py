@@ -7,7 +7,6 @@ from django.apps import AppConfig, apps
 from django.core.checks import Tags, register
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
-from prometheus_client import REGISTRY
 
 from budget import checks
 
@@ -37,7 +36,7 @@ class BudgetConfig(AppConfig):
         register(checks.clusters)
         autodiscover_modules("tasks")
         import_module("budget.jobs.llm")  # the ready task; models, once apps are ready
-        REGISTRY.register(import_module("budget.metrics.collector").LedgerCollector())
+        import_module("budget.metrics.collector").register()
         if apps.is_installed("django_q"):
             _connect_workers()
 

@@ -28,6 +28,9 @@ PATIENCE = 0.25
 """How long to wait for callers to return, as a part of the last transaction's time."""
 LONGEST_PATIENCE = 0.002
 """Seconds: a transaction may have waited long for the lock."""
+_chance = random.SystemRandom()
+"""Its own: a thread that draws from the common one would upset whoever has seeded that."""
+
 NOBODY = sys.maxsize
 """More callers than can ever wait: the writer isn't gathering."""
 
@@ -192,7 +195,7 @@ class Writer:
 
 def _seconds_of_minute(clock: float) -> float:
     """How long it is until the minute is over, and a little more, other for each process."""
-    return 60 - clock % 60 + random.uniform(0.5, 3.0)
+    return 60 - clock % 60 + _chance.uniform(0.5, 3.0)
 
 
 def _log(culprit: Operation, error: Exception) -> None:

@@ -2,11 +2,23 @@
 
 from collections.abc import Iterable
 
+from prometheus_client import REGISTRY
 from prometheus_client.registry import Collector
 
 from budget.metrics.meters import METERS, UP, Family
 from budget.metrics.reading import read_pools
 from budget.metrics.samples import samples
+
+
+def register() -> None:
+    """Put the ledger's metrics into the default registry, if they aren't in it yet."""
+    global _registered
+    if not _registered:
+        REGISTRY.register(LedgerCollector())
+        _registered = True
+
+
+_registered = False
 
 
 class LedgerCollector(Collector):

@@ -14,6 +14,7 @@ from claims_demo.storm import producers
 from claims_demo.storm.producers import classify_claims, take_in_events
 from claims_demo.storm.stage import Stage
 from claims_demo.storm.tally import Tally
+from tests.claims_demo.background import ClosingExecutor
 
 
 def storm(producer: Callable[[Stage], Any], seconds: float) -> tuple[Stage, float]:
@@ -22,6 +23,7 @@ def storm(producer: Callable[[Stage], Any], seconds: float) -> tuple[Stage, floa
     stage.strength = 10
 
     async def work() -> float:
+        asyncio.get_running_loop().set_default_executor(ClosingExecutor())
         working = asyncio.create_task(producer(stage))
         await asyncio.sleep(seconds)
         stage.closing.set()
