@@ -114,7 +114,7 @@ def log_file() -> Path:
 
 
 def _is_real() -> bool:
-    chosen = os.environ.get(ACCOUNT) or LOCAL
+    chosen = os.environ.get("DEMO_ACCOUNT") or LOCAL
     if chosen not in (REAL, LOCAL):
         raise ProcessFailed(f"{ACCOUNT} is {chosen!r}; set it to {REAL} or {LOCAL}.")
     if chosen == REAL and not os.environ.get(KEY):
