@@ -5,6 +5,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from budget import services, tasks
 from budget.jobs import attempts
@@ -148,7 +149,14 @@ def reporting() -> Thread:
     enqueue(task=GIVEN)
     job = take_one()
     ending = attempts.run(job, attempts.attempt_at(job))
-    return Thread(target=attempts.report, args=(ending,))
+
+    def report() -> None:
+        try:
+            attempts.report(ending)
+        finally:
+            connections.close_all()
+
+    return Thread(target=report)
 
 
 def test_a_ledger_that_does_not_answer_is_told_again(pool: Pool, settings: Any) -> None:
