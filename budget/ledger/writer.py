@@ -28,8 +28,8 @@ PATIENCE = 0.25
 """How long to wait for callers to return, as a part of the last transaction's time."""
 LONGEST_PATIENCE = 0.002
 """Seconds: a transaction may have waited long for the lock."""
-_chance = random.SystemRandom()
-"""Its own: a thread that draws from the common one would upset whoever has seeded that."""
+LAG = (0.5, 3.0)
+"""Seconds after the end of an idle minute, other for each writer: the first closes it for all."""
 
 NOBODY = sys.maxsize
 """More callers than can ever wait: the writer isn't gathering."""
@@ -48,6 +48,8 @@ class Writer:
     def __init__(self, pool_id: int) -> None:
         self.pool_id = pool_id
         self._session = Session(pool_id)
+        # Its own chance: to draw from the common one would upset whoever has seeded that.
+        self._lag = random.SystemRandom().uniform(*LAG)
         self._batch_size = conf.ledger_batch_size()
         self._queue_size = conf.ledger_queue_size()
         self._queue: SimpleQueue[Submission | None] = SimpleQueue()
@@ -105,13 +107,17 @@ class Writer:
             self._await_return()
         try:
             while len(batch) < self._batch_size:
-                submission = self._queue.get(not batch, _seconds_of_minute(self._session.clock()))
+                submission = self._queue.get_nowait() if batch else self._first()
                 if submission is None:
                     return batch, False
                 batch.append(submission)
         except Empty:
             pass
         return batch, True
+
+    def _first(self) -> Submission | None:
+        """The next that comes. Raises Empty once the minute is over and nobody came."""
+        return self._queue.get(timeout=_seconds_of_minute(self._session.clock()) + self._lag)
 
     def _await_return(self) -> None:
         """Give callers that were just answered a moment to come back.
@@ -194,8 +200,8 @@ class Writer:
 
 
 def _seconds_of_minute(clock: float) -> float:
-    """How long it is until the minute is over, and a little more, other for each process."""
-    return 60 - clock % 60 + _chance.uniform(0.5, 3.0)
+    """How long it is until the minute is over."""
+    return 60 - clock % 60
 
 
 def _log(culprit: Operation, error: Exception) -> None:
