@@ -153,11 +153,11 @@ class Session:
             # Even if the clock was set back, the moments of batches tell them apart.
             seq, now = reading.state.seq + 1, max(now, reading.state.at + 1)
             balances = restore_balances(reading.state.document, terms, now)
+        stood_at = None if reading.state is None else balances.pool.at
         revision = None
         if balances.version != terms.version:
             revision = NewRevision(terms, policy.changed_at)
             self._adopt(connection, pipeline, balances, policy, terms_before)
-        stood_at = None if reading.state is None else balances.pool.at
         balances.advance(terms, now)
         batch = Batch(self.pool_id, seq, terms, balances, reading.calls, reading.jobs)
         batch.stood_at = stood_at

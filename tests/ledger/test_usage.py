@@ -11,7 +11,7 @@ from django.db import transaction
 from budget import services
 from budget.ledger.balances import decode_balances
 from budget.ledger.rerun import rerun
-from budget.models import Call, PoolLock, PoolState, UsageMinute, WorkloadClass
+from budget.models import Call, PoolLock, PoolState, Reservation, UsageMinute, WorkloadClass
 from tests.ledger.pools import admit, make_pool, settle
 
 pytestmark = pytest.mark.usefixtures("classes")
@@ -104,7 +104,7 @@ def test_a_class_that_makes_no_call_has_its_row_all_the_same(
 
 def test_minutes_close_although_nobody_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes_pass_in_seconds(monkeypatch)
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    idle_minutes_close_at_once(monkeypatch)
     pool = make_pool(WINDOW)
     admit("adjuster", 100)
     time.sleep(3.2)
@@ -119,7 +119,7 @@ def test_a_pool_that_nobody_ever_called_has_minutes_once_they_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     minutes_pass_in_seconds(monkeypatch)
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    idle_minutes_close_at_once(monkeypatch)
     pool = make_pool(WINDOW)
     services.keep_minutes()
     time.sleep(2.5)
@@ -131,7 +131,7 @@ def test_a_pool_that_nobody_ever_called_has_minutes_once_they_are_kept(
 def test_an_idle_writer_holds_no_lock_when_a_newer_version_keeps_the_balances(
     monkeypatch: pytest.MonkeyPatch, quiet: None
 ) -> None:
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    idle_minutes_close_at_once(monkeypatch)
     pool = make_pool(WINDOW)
     admit("adjuster", 100)
     newest = PoolState.objects.filter(pool_id=pool.pk).latest("seq")
@@ -148,7 +148,7 @@ def test_an_idle_writer_holds_no_lock_when_a_newer_version_keeps_the_balances(
 
 def test_a_decision_after_idle_minutes_is_re_run_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     minutes_pass_in_seconds(monkeypatch)
-    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    idle_minutes_close_at_once(monkeypatch)
     pool = make_pool(shares={"adjuster": 40})
     admit("nightly", 30_000)
     time.sleep(2.3)
@@ -172,6 +172,21 @@ def test_a_closed_minute_says_whose_floor_was_used(monkeypatch: pytest.MonkeyPat
     assert rows["nightly"].lent_tokens == 2000
 
 
+def test_a_state_of_each_minute_is_kept_also_where_the_policy_was_edited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minutes_pass_in_seconds(monkeypatch)
+    pool = make_pool(WINDOW, shares={"adjuster": 40})
+    admit("adjuster")
+    time.sleep(1)
+    Reservation.objects.update(share_percent=50)
+    time.sleep(0.1)
+    admit("adjuster")
+    admit("adjuster")
+    kept = PoolState.objects.filter(pool_id=pool.pk, kept=True)
+    assert len({f"{row.at:%H:%M:%S}" for row in kept}) == kept.count() == 2
+
+
 def test_a_lapsed_lease_counts_as_used_until_it_is_corrected() -> None:
     WorkloadClass.objects.update(max_call_seconds=1)
     make_pool(WINDOW)
@@ -190,3 +205,9 @@ def minutes_pass_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             f"budget.ledger.{module}.minute_of", lambda micros: micros - micros % 1_000_000
         )
+
+
+def idle_minutes_close_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let writers that wait look again soon."""
+    monkeypatch.setattr("budget.ledger.writer._seconds_of_minute", lambda clock: 0.2)
+    monkeypatch.setattr("budget.ledger.writer.LAG", (0.0, 0.0))
