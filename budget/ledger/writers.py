@@ -11,7 +11,7 @@ from budget.ledger.submission import Submission
 from budget.ledger.writer import Writer
 
 SHORTEST_WAIT = 1.0
-"""Seconds a caller waits at least: a ledger under way answers any deadline by a decision."""
+"""Seconds a caller waits at least, so that the ledger can say that a deadline is too near."""
 
 _writers: dict[int, Writer] = {}
 _guard = threading.Lock()

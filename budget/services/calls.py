@@ -122,8 +122,9 @@ def admission(
         tags=tags or {},
         idempotency_key=idempotency_key,
     )
+    operation = _operation(request, IN_PROCESS)
     until = patience(deadline_ms, wait_seconds)
-    decided = _decision(submitted(_operation(request, IN_PROCESS)), until)
+    decided = _decision(submitted(operation), until)
     if not decided.admitted:
         raise Shed(decided)
     if decided.replayed:

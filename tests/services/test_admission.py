@@ -140,6 +140,18 @@ def test_the_settlement_is_not_waited_for_any_longer_than_that_and_goes_on(
     assert available() == 9000
 
 
+@pytest.mark.parametrize("deadline", ["soon", True, -1, 1.5])
+def test_a_deadline_that_cannot_be_is_named(deadline: Any) -> None:
+    make_pool(WINDOW)
+    for ask in (
+        lambda: services.admission("claims", "adjuster", 1, 0, deadline_ms=deadline).__enter__(),
+        lambda: services.admit(request(deadline_ms=deadline)),
+    ):
+        with pytest.raises(Implausible) as caught:
+            ask()
+        assert caught.value.field == "deadline_ms"
+
+
 def test_numbers_that_cannot_be_are_refused_when_recorded() -> None:
     make_pool(WINDOW)
     with services.admission("claims", "adjuster", 100, 0) as call:
