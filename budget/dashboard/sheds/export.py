@@ -9,15 +9,14 @@ from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.queries import EXPORTED, Window, export_sql, in_order_of_time
 
 AT_ONCE = 2_000
-"""Lines that are held in memory."""
+"""Lines per statement, so that none takes long."""
 
 
 def lines(window: Window, filters: Filters) -> Iterator[bytes]:
-    """A heading, then a line for each shed, newest first, many lines at a time.
+    """A heading, then a line for each shed, newest first, AT_ONCE lines at a time.
 
     Where older sheds were not looked at, a last line says so in its first column, and has
     nothing in the others: readers of CSV, people and spreadsheets can all make out what it is.
-    Between two of these portions no transaction is open.
     """
     yield ",".join(EXPORTED).encode() + b"\n"
     place: Place | None = None

@@ -116,6 +116,8 @@ def _tags(query: QueryDict) -> tuple[Tag, ...]:
 
 def _tag(text: str) -> Tag:
     name, separator, value = text.partition("=")
+    if not name:
+        raise BadFilter("tag: begin with the name of a tag, for example team or team=north.")
     name = checked("tag", name.replace("%3D", "=").replace("%25", "%"))
     return Tag(name, checked("tag", value) if separator else None)
 

@@ -18,7 +18,8 @@ from budget.dashboard.sheds.views import MOST_EXPORTS
 from budget.ledger.clock import micros
 from budget.models import Pool
 from tests.dashboard.shedding import LONG, SCRIPT, store, store_many
-from tests.dashboard.sheds.test_views import BAD_FILTERS, HOUR, START, at
+from tests.dashboard.sheds.bad import BAD_FILTERS
+from tests.dashboard.sheds.test_views import HOUR, START, at
 
 pytestmark = pytest.mark.usefixtures("committed")
 
@@ -102,12 +103,25 @@ def test_bad_filters_are_told_apart(viewer: Client, claims: Pool) -> None:
 
 
 def test_no_text_is_a_formula(viewer: Client, claims: Pool) -> None:
-    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", SCRIPT, LONG, 'a "b", c\nd', "'x"]
+    formulas = [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "＝1+1",
+        "＋1",
+        "－1",
+        "＠A1",
+    ]
+    others = [SCRIPT, LONG, 'a "b", c\nd', "'x"]
+    texts = formulas + others
     for n, text in enumerate(texts):
         store(claims, at(30 - n), source=text)
     found = [line["source"] for line in exported(viewer)]
-    assert found[:6] == [f"'{text}" for text in texts[:6]]
-    assert found[6:] == texts[6:]
+    assert found == [f"'{text}" for text in formulas] + others
 
 
 def test_a_file_that_is_cut_says_so_in_its_last_line(

@@ -16,6 +16,7 @@ from budget.dashboard.sheds.entries import PER_PAGE
 from budget.ledger.clock import micros
 from budget.models import Call, Pool
 from tests.dashboard.shedding import LONG, SCRIPT, offer, shed, store
+from tests.dashboard.sheds.bad import BAD_FILTERS, BAD_PLACES
 from tests.dashboard.usage import record
 from tests.jobs.queueing import enqueue
 
@@ -199,36 +200,6 @@ def test_nothing_promises_to_move(viewer: Client, claims: Pool) -> None:
     text = viewer.get(f"{reverse('budget:sheds', args=['claims'])}?range=live").content.decode()
     assert "?range=live" not in text.partition('aria-label="Time range"')[2].partition("</nav>")[0]
     assert "Moves on by itself" not in text
-
-
-BAD_FILTERS: list[tuple[Any, str]] = [
-    ({"reason": "mood"}, "reason: use one of paused, untagged,"),
-    ({"decision": "maybe"}, "decision: use one of shed, would_be."),
-    ({"class": "two words"}, "class: use the name of a class, or ~untagged."),
-    ({"class": "a\0"}, "class: leave out the NUL character."),
-    ({"source": "a\0b"}, "source: leave out the NUL character."),
-    ({"source_part": "\0"}, "source_part: leave out the NUL character."),
-    ({"source": "x" * 201}, "source: use at most 200 characters."),
-    ({"key": "\0"}, "key: leave out the NUL character."),
-    ({"key": "x" * 201}, "key: use at most 200 characters."),
-    ({"tag": "x" * 201}, "tag: use at most 200 characters."),
-    ({"tag": "a=" + "x" * 201}, "tag: use at most 200 characters."),
-    ({"tag": "a\0=b"}, "tag: leave out the NUL character."),
-    ([("tag", f"t{n}") for n in range(21)], "tag: use at most 20."),
-    ({"no_source": "yes"}, "no_source: use one of 1."),
-    ({"from": "yesterday"}, "from: write it as RFC 3339"),
-    ({"range": "2h", "from": "", "to": ""}, "range: use one of"),
-]
-BAD_PLACES: list[tuple[Any, str]] = [
-    ({"group": "mood"}, "group: use one of source, class, reason, key, tag, time, or tag:name"),
-    ({"group": "tag:"}, "group: use one of"),
-    ({"group": "tag:a\0"}, "group: leave out the NUL character."),
-    ({"before": "yesterday"}, "before: leave it out"),
-    ({"until": "yesterday"}, "until: leave it out"),
-    ({"until": "9" * 18}, "until: leave it out"),
-    ({"before": "9" * 18 + "-" + "0" * 32}, "before: leave it out"),
-    ({"before": "-1-" + "0" * 32}, "before: leave it out"),
-]
 
 
 def test_a_bad_address_is_told_what_is_wrong_with_it(viewer: Client, claims: Pool) -> None:
