@@ -75,7 +75,7 @@ def expired_finding(steps: Steps, series: Sequence[Series], expired: Mapping[str
 
 
 def depth_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
-    """Where most jobs waited, when, and how many wait now."""
+    """Where most jobs waited, and when."""
     most, name, n = _highest(series)
     if n is None:
         return [NOTHING_KNOWN]

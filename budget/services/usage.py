@@ -28,8 +28,8 @@ def usage(
 def usage_history(pool: str, start: datetime, end: datetime, step: timedelta) -> UsageHistory:
     """What each class did from `start` to before `end`, in steps, the open minute included.
 
-    Steps are whole minutes; `start` is the start of one, counted from the epoch. From an hour
-    on they are read from sums by the hour. Raises UnknownPool.
+    Steps are whole minutes, the first begins at `start`, a whole minute. Steps of whole hours
+    are read from sums by the hour, and `start` is then a whole hour. Raises UnknownPool.
     """
     return history(existing_pool(pool), start, end, step)
 
