@@ -1,9 +1,12 @@
 """A month that never was: usage of many classes on several pools, and a million calls."""
 
+from importlib import import_module
 from typing import Any
 
 import psycopg
 
+SUMS = import_module("budget.migrations.0005_usage_so_far")
+"""How `migrate` adds up the minutes there are."""
 DAYS = 30
 SOURCES = 200
 
@@ -35,33 +38,6 @@ CROSS JOIN LATERAL (
         THEN 5 * c.n ELSE 0 END AS shed
 ) AS s
 """
-COUNTS = (
-    "offered",
-    "admitted",
-    "expired",
-    "lease_expired",
-    "offered_tokens",
-    "estimated_tokens",
-    "used_tokens",
-    "refunded_tokens",
-    "overrun_tokens",
-    "charged",
-    "floor_tokens",
-    "borrowed_tokens",
-    "lent_tokens",
-    "allowance",
-)
-ADD_UP = """
-INSERT INTO {table} (pool_id, workload_class, {time} minute, shed, would_shed, {counts})
-SELECT pool_id, workload_class, {value} max(minute),
-    jsonb_build_object(
-        'headroom', coalesce(sum((shed->>'headroom')::bigint), 0),
-        'floor_protected', coalesce(sum((shed->>'floor_protected')::bigint), 0)
-    ), '{{}}', {sums}
-FROM budget_usageminute GROUP BY pool_id, workload_class {group}
-"""
-HOUR = "date_trunc('hour', minute, 'UTC')"
-
 # Half of the calls there are become sheds of many sources, spread over the month.
 SHEDS = f"""
 UPDATE budget_call c SET state = 'shed', outcome = '', settled_at = NULL,
@@ -79,12 +55,9 @@ FROM (
 
 def store_past(connection: psycopg.Connection[Any], pool: str) -> None:
     """Fills the tables of usage, and makes every other stored call a shed one of that pool."""
-    counts, sums = ", ".join(COUNTS), ", ".join(f"sum({name})" for name in COUNTS)
-    by_hour = {"table": "budget_usagehour", "time": "hour,", "value": f"{HOUR},"}
-    in_all = {"table": "budget_usagetotal", "time": "", "value": ""}
     connection.execute(MINUTES.encode())
-    for names, group in ((by_hour, f", {HOUR}"), (in_all, "")):
-        connection.execute(ADD_UP.format(**names, counts=counts, sums=sums, group=group).encode())
+    connection.execute(SUMS.add_up("budget_usagehour", by_hour=True))
+    connection.execute(SUMS.add_up("budget_usagetotal", by_hour=False))
     found = connection.execute("SELECT id FROM budget_pool WHERE slug = %s", (pool,)).fetchone()
     assert found is not None, "the policy names it"
     connection.execute(SHEDS.encode(), {"pool": found[0]})
