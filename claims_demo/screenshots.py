@@ -17,7 +17,7 @@ from claims_demo.environment import BASE_DIR
 from claims_demo.processes import ProcessFailed, end_on_signals, free_port
 from claims_demo.running import HOST, running
 from claims_demo.storm.process import StormProcess
-from claims_demo.storm.report import Orders
+from claims_demo.storm.report import Orders, Report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -78,7 +78,7 @@ DURING_THE_DRILL = (Picture("adjuster.png", "/", "[data-countdown]", before=ask_
 
 
 def screenshots(into: Path, seconds: float) -> None:
-    """Takes all pictures, after so many seconds of the storm."""
+    """Takes all pictures, after so many seconds of the storm and the first refusal in it."""
     with running(free_port(HOST), "The policy we start with") as platform:
         url, pool = platform.url, _pool_id()
         edit = f"{url}/admin/budget/pool/{pool}/change/"
@@ -87,11 +87,16 @@ def screenshots(into: Path, seconds: float) -> None:
             _edit(page, edit, *SEASON)
             storm = StormProcess(Orders(url, ADJUSTER, password, FIRST_CALM))
             with contextlib.closing(storm):
-                until = FIRST_CALM + seconds
-                next(report for report in storm.reports() if report.elapsed >= until)
+                next(report for report in storm.reports() if _worth_showing(report, seconds))
                 _take(page, url, BEFORE_THE_DRILL, pool, into)
                 _edit(page, edit, *DRILL)
                 _take(page, url, DURING_THE_DRILL, pool, into)
+
+
+def _worth_showing(report: Report, seconds: float) -> bool:
+    """Whether the storm has gone on so long, and somebody was refused in it."""
+    refused = any(tally.shed_total for tally in report.tallies.values())
+    return refused and report.elapsed >= FIRST_CALM + seconds
 
 
 def _pool_id() -> int:
