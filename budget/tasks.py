@@ -127,7 +127,7 @@ class Task:
         except NO_JSON as error:
             raise BadArguments(f"must hold JSON values only: {error}.") from None
         if len(text) > (most := conf.max_job_bytes()):
-            raise BadArguments(f"has {len(text)} bytes; at most {most} are taken.")
+            raise BadArguments(f"has {len(text):,} bytes; at most {most:,} are taken.")
         try:
             inspect.signature(self.function).bind(None, **args)
         except TypeError as error:
@@ -207,5 +207,7 @@ def _encode_result(result: Any) -> str:
     except NO_JSON as error:
         raise BadResult(f"What the task returned is no JSON: {error}.") from None
     if len(text) > (most := conf.max_result_bytes()):
-        raise BadResult(f"What the task returned has {len(text)} bytes; at most {most} are kept.")
+        raise BadResult(
+            f"What the task returned has {len(text):,} bytes; at most {most:,} are kept."
+        )
     return text.decode()

@@ -24,7 +24,7 @@ def read(request: HttpRequest, limit: int) -> bytes:
     if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
         raise Problem(411, "Send the body with a Content-Length instead of in chunks.")
     if _length(request) > limit:
-        raise Problem(413, f"The body is larger than {limit} bytes.")
+        raise Problem(413, f"The body is larger than {limit:,} bytes.")
     return request.read()
 
 

@@ -143,7 +143,7 @@ def _succeed(batch: Batch, job: StoredJob, operation: Finish) -> None:
     job.result = operation.result
     if batch.now > job.deadline:
         late = (batch.now - job.deadline) / SECOND
-        batch.end(job, "expired", f"Its result came {late:.1f} s after its deadline.")
+        batch.end(job, "expired", f"Its result came {late:,.1f} s after its deadline.")
         batch.balances.minute.count_expired(job.workload_class, 1)
     else:
         batch.end(job, "succeeded", "")

@@ -195,7 +195,7 @@ def check_whole(field: str, number: int, least: int, most: int) -> None:
     if type(number) is not int:
         raise Implausible(field, "must be a whole number.")
     if not least <= number <= most:
-        raise Implausible(field, f"must lie between {least} and {most}.")
+        raise Implausible(field, f"must lie between {least:,} and {most:,}.")
 
 
 def check_text(field: str, text: str, longest: int = MAX_TEXT, shortest: int = 0) -> None:

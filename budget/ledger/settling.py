@@ -126,10 +126,10 @@ def _check_plausible(terms: PoolTerms, call: StoredCall, operation: Settle) -> N
         raise Implausible("cached_input_tokens", "is more than all input tokens.")
     largest = _most_plausible(terms, call)
     if operation.input_tokens > largest:
-        raise Implausible("input_tokens", f"is more than the call could have used: {largest}.")
+        raise Implausible("input_tokens", f"is more than the call could have used: {largest:,}.")
     if operation.input_tokens + operation.output_tokens > largest:
         raise Implausible(
-            "output_tokens", f"is more, with the input, than the call could have used: {largest}."
+            "output_tokens", f"is more, with the input, than the call could have used: {largest:,}."
         )
 
 

@@ -34,17 +34,19 @@ def refused_place_in_words(terms: PoolTerms, decision: Decision, queue: Queue, t
             why = f"Class {member.slug} is draining: it takes no new jobs until it is resumed."
         case "queue_full":
             bounds = " and ".join(
-                f"{bound} {unit}"
+                f"{bound:,} {unit}"
                 for bound, unit in ((member.queue_limit, "jobs"), (member.queue_tokens, "tokens"))
                 if bound is not None
             )
             why = (
-                f"The queue of {member.slug} is full: {queue.depth} jobs with {queue.tokens} "
+                f"The queue of {member.slug} is full: {queue.depth:,} jobs with {queue.tokens:,} "
                 f"tokens wait, and {bounds} may."
             )
         case "deadline_unmeetable":
             took = queue.service.value
-            why = f"Jobs of class {member.slug} take {took:.1f} s, longer than the deadline leaves."
+            why = (
+                f"Jobs of class {member.slug} take {took:,.1f} s, longer than the deadline leaves."
+            )
         case "never_fits" if decision.limit is None:
             return (
                 f"The job's {tokens:,} tokens are more than the whole queue of {member.slug} "
@@ -70,7 +72,7 @@ def _why(terms: PoolTerms, decision: Decision) -> str:
         case "never_fits" if c is not None and decision.limit is not None:
             largest = largest_calls(terms)[c][terms.limit_index[decision.limit]]
             return (
-                f"A call of class {slug} may cost at most {largest:.0f} of {decision.limit} "
+                f"A call of class {slug} may cost at most {largest:,.0f} of {decision.limit} "
                 "even on an idle pool."
             )
     numbers = next((n for n in decision.standings if n.limit == decision.limit), None)
@@ -78,26 +80,28 @@ def _why(terms: PoolTerms, decision: Decision) -> str:
 
 
 def _short(slug: str, decision: Decision, numbers: Standing) -> str:
-    cost = f"It costs {numbers.cost} of {numbers.limit}"
+    cost = f"It costs {numbers.cost:,} of {numbers.limit}"
     match decision.reason:
         case "yielding":
             spent = 100 * numbers.interactive_floors_spent
             return f"Class {slug} yields: {spent:.0f} % of the interactive floors are spent."
         case "ceiling":
             left = numbers.ceiling_left or 0.0
-            return f"{cost}; the ceiling of class {slug} leaves {left:.0f}."
+            return f"{cost}; the ceiling of class {slug} leaves {left:,.0f}."
         case "floor_protected":
-            kept = ", ".join(f"{part:.0f} for {owner}" for owner, part in numbers.protected.items())
-            return f"{cost}; of {numbers.available:.0f} available, floors keep {kept}."
+            kept = ", ".join(
+                f"{part:,.0f} for {owner}" for owner, part in numbers.protected.items()
+            )
+            return f"{cost}; of {numbers.available:,.0f} available, floors keep {kept}."
         case "headroom":
             return (
-                f"{cost}; {numbers.free:.0f} are free, of which {numbers.headroom:.0f} are "
+                f"{cost}; {numbers.free:,.0f} are free, of which {numbers.headroom:,.0f} are "
                 "headroom for stricter classes."
             )
-    return f"{cost}; {max(0.0, numbers.available):.0f} are available."
+    return f"{cost}; {max(0.0, numbers.available):,.0f} are available."
 
 
 def _when(decision: Decision) -> str:
     if decision.retry_after_ms is None:
         return NEVER.get(decision.reason or "", "It cannot be admitted before its deadline.")
-    return f"Try again in {decision.retry_after_ms / 1000:.3f} s."
+    return f"Try again in {decision.retry_after_ms / 1000:,.3f} s."

@@ -145,7 +145,7 @@ def _line(node: yaml.Node | yaml.Event) -> int:
 
 def _decode(data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise _at(1, f"The file has {len(data)} bytes; a policy file has at most {MAX_BYTES}.")
+        raise _at(1, f"The file has {len(data):,} bytes; a policy file has at most {MAX_BYTES:,}.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

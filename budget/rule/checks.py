@@ -126,11 +126,11 @@ def _misfits(terms: PoolTerms) -> Iterator[tuple[str, str]]:
             counts_calls = limit.unit == "requests"
             needed = 1 if counts_calls else member.max_call_tokens
             if largest < needed - ROUNDING:
-                asked = "one request" if counts_calls else f"its max_call_tokens of {needed}"
+                asked = "one request" if counts_calls else f"its max_call_tokens of {needed:,}"
                 yield (
                     member.slug,
                     f"{limit.name} the largest possible call of {member.slug} is "
-                    f"{largest:.10g}, less than {asked}",
+                    f"{largest:,.10g}, less than {asked}",
                 )
 
 

@@ -157,7 +157,7 @@ def test_a_body_of_ten_megabytes_is_refused(caller: Caller) -> None:
     answer = caller.post(ADMISSIONS, b" " * 10_000_000)
 
     assert answer.status_code == 413
-    assert "65536 bytes" in answer.json()["detail"]
+    assert "65,536 bytes" in answer.json()["detail"]
 
 
 def test_the_limits_of_the_bodies_are_settings(caller: Caller, settings: Any) -> None:

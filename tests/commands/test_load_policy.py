@@ -213,7 +213,7 @@ def test_a_batch_endpoint_survives_a_dump(run: Run, edited: Any, tmp_path: Path)
     [
         ("batch: {max_requests: 60000}", "batch:", "batch.max_requests", "openai takes at most 50,000 requests"),
         ("batch: {max_bytes: 200000001}", "batch:", "batch.max_bytes", "openai takes at most 200,000,000 bytes"),
-        ("batch: {limits: [{unit: total_tokens, algorithm: gauge, amount: 15999}]}", "batch:", "batch", "largest possible call of nightly is 15999"),
+        ("batch: {limits: [{unit: total_tokens, algorithm: gauge, amount: 15999}]}", "batch:", "batch", "largest possible call of nightly is 15,999"),
         ("provider: azure\n    batch: {}", "batch:", "batch", "no batch endpoint here for azure"),
         ("base_url: https://evil.example", "base_url:", "base_url", "may not be sent to evil.example"),
     ],

@@ -95,7 +95,7 @@ def test_an_error_that_cannot_say_what_is_told_by_its_type() -> None:
     [
         (raising(GiveUp("The claim is closed.")), "The claim is closed."),
         (lambda attempt: {1, object()}, "What the task returned is no JSON: "),
-        (lambda attempt: "x" * 2_000_000, "What the task returned has 2000002 bytes"),
+        (lambda attempt: "x" * 2_000_000, "What the task returned has 2,000,002 bytes"),
     ],
 )
 def test_what_would_fail_again_fails_at_once(function: Any, told: str) -> None:

@@ -60,7 +60,7 @@ def test_a_queue_full_of_jobs_refuses_with_its_depth_and_a_time(pool: Pool) -> N
     admission = refused(source="cron", tags={"run": "7"})
     assert (admission.reason, admission.depth, admission.retryable) == ("queue_full", 2, True)
     assert 5000 <= (admission.retry_after_ms or 0) <= 10_000
-    assert "2 jobs with 2000 tokens wait, and 2 jobs may." in admission.detail
+    assert "2 jobs with 2,000 tokens wait, and 2 jobs may." in admission.detail
     call = Call.objects.get(pk=admission.id)
     assert (call.state, call.reason, call.job_id) == ("shed", "queue_full", admission.id)
     assert (call.source, call.tags) == ("cron", {"run": "7"})

@@ -68,7 +68,7 @@ def test_a_refused_job_is_due_at_the_moment_it_fits(pool: Pool) -> None:
     assert due() == pytest.approx(wait, abs=0.2)
     trail = services.job(Job.objects.get().pk)["trail"]
     assert [step["event"] for step in trail] == ["refused"]
-    assert "It costs 20000 of total_tokens/token_bucket" in trail[0]["detail"]
+    assert "It costs 20,000 of total_tokens/token_bucket" in trail[0]["detail"]
     assert Call.objects.filter(job_id__isnull=False).count() == 0
     check_accounts(pool)
 
@@ -168,7 +168,7 @@ def test_a_job_that_no_longer_fits_fails_in_words(pool: Pool) -> None:
     assert take().jobs == []
     told = services.job(place.id)
     assert told["state"] == "failed"
-    assert "may cost at most 10000 of total_tokens/token_bucket" in told["error"]
+    assert "may cost at most 10,000 of total_tokens/token_bucket" in told["error"]
     check_accounts(pool)
 
 

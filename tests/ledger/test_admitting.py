@@ -47,7 +47,7 @@ def test_a_refusal_says_why_and_when() -> None:
     assert refusal.retryable
     assert refusal.retry_after_ms is not None
     assert 1000 < refusal.retry_after_ms <= 3000
-    assert "20000 of total_tokens/token_bucket" in refusal.detail
+    assert "20,000 of total_tokens/token_bucket" in refusal.detail
     assert Call.objects.get(pk=refusal.id).detail == refusal.detail
 
 

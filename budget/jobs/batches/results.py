@@ -162,7 +162,7 @@ def _take_in(ending: Finish, provider: str, body: dict[str, Any]) -> None:
     result = msgspec.json.encode(body).decode()
     if len(result.encode()) > (most := conf.max_result_bytes()):
         ending.ending, ending.final = "failed", True
-        ending.error = f"Its result is larger than the {most} bytes that are kept."
+        ending.error = f"Its result is larger than the {most:,} bytes that are kept."
     else:
         ending.result = result
 

@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 "idempotency keys count for one."
             )
         if days > MOST_DAYS:
-            raise CommandError(f"--days must be at most {MOST_DAYS}.")
+            raise CommandError(f"--days must be at most {MOST_DAYS:,}.")
         with migrated():
             gone = prune(timezone.now() - timedelta(days=days))
         self.stdout.write(

@@ -40,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Decide again, and compare."""
         if not 1 <= options["minutes"] <= MOST_MINUTES:
-            raise CommandError(f"--minutes must be between 1 and {MOST_MINUTES}.")
+            raise CommandError(f"--minutes must be between 1 and {MOST_MINUTES:,}.")
         with migrated():
             pool = Pool.objects.filter(slug=options["pool"]).first()
         if pool is None:
