@@ -1,0 +1,1 @@
+"""What callers import: no Django, nothing else of the app."""
