@@ -113,6 +113,15 @@ def newest_first_after() -> float:
     return _setting("NEWEST_FIRST_AFTER", 0.5)
 
 
+def provider_base_urls() -> dict[str, str]:
+    """By provider: the base URL that all its calls go to, whatever the pools say.
+
+    For where nobody may spend money, whoever edits the policy: a demo, a test environment.
+    `PROVIDER_HOSTS` doesn't narrow it. Default: none.
+    """
+    return _setting("PROVIDER_BASE_URLS", {})
+
+
 def provider_hosts() -> frozenset[str] | None:
     """Host names that a pool's base URL may name: where a provider's API key may be sent.
 

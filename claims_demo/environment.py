@@ -31,6 +31,19 @@ def words(name: str, default: list[str]) -> list[str]:
     return [word.strip() for word in value.split(",") if word.strip()]
 
 
+def pairs(name: str) -> dict[str, str]:
+    """A variable of comma-separated `name=value`, as a dictionary; empty if it isn't set."""
+    found = {}
+    for word in words(name, default=[]):
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise ImproperlyConfigured(
+                f"{name} has {word!r}; write name=value, and commas between."
+            )
+        found[key] = value
+    return found
+
+
 def data_dir() -> Path:
     """Where the embedded server and the generated key live: `BUDGET_DATA_DIR`, else `var/`."""
     return Path(os.environ.get("BUDGET_DATA_DIR") or BASE_DIR / "var").expanduser().resolve()

@@ -5,8 +5,10 @@ from budget.models import JobBatch, Pool, WorkloadClass
 from budget.policy.audit import audit
 from budget.policy.switches import CLASS_SWITCHES, POOL_SWITCHES
 from claims_demo.models.storm import StormControl
-from claims_demo.provider import COMMAND, Provider
+from claims_demo.provider import Provider
 
+COMMAND = "make demo"
+"""As the history names it."""
 UNKNOWN_BATCH = "The local provider that took it is gone."
 
 

@@ -13,7 +13,7 @@ from claims_demo.claims import POOL
 from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.environment import data_dir
 from claims_demo.processes import ProcessFailed, address, prepare, web
-from claims_demo.provider import Provider, point_pool, provider
+from claims_demo.provider import Provider, provider
 
 if TYPE_CHECKING:
     from claims_demo.accounts import Account
@@ -61,7 +61,6 @@ def running(port: int, reason: str) -> Iterator[Running]:
     key = demo_key(POOL)
     with contextlib.ExitStack() as stack:
         there = stack.enter_context(provider())
-        point_pool(POOL, there)
         clear(POOL, there)
         jobs = stack.enter_context(clusters())
         server = stack.enter_context(web(HOST, port, log=_web_log()))

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-from claims_demo.claims import POOL
 from claims_demo.clusters import ClusterProcess, clusters
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import flag
@@ -21,7 +20,6 @@ from claims_demo.processes import (
     require_free,
     web,
 )
-from claims_demo.provider import forget_local
 
 LOOK_SECONDS = 0.5
 PLAIN = (
@@ -37,7 +35,6 @@ def serve(host: str, port: int) -> int:
     """
     require_free(host, port)
     prepare(host)
-    forget_local(POOL)
     with clusters() as jobs, web(host, port) as process:
         print(f"Serving on {address(host, port)}/ (Ctrl-C stops)", flush=True)
         print(f"Jobs run in the clusters {_names(jobs)}", flush=True)

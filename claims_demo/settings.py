@@ -6,7 +6,7 @@ import pghistory
 from csp.constants import NONE, SELF
 
 from claims_demo.database import configuration
-from claims_demo.environment import BASE_DIR, LOCAL_HOSTS, data_dir, flag, secret_key, words
+from claims_demo.environment import BASE_DIR, LOCAL_HOSTS, data_dir, flag, pairs, secret_key, words
 from claims_demo.logs import without_traceback
 
 DEBUG = flag("DEBUG", default=False)
@@ -149,6 +149,9 @@ Q_CLUSTER = {
 # Where a pool's base URL may have the provider's key sent; any host unless it is said.
 if "BUDGET_PROVIDER_HOSTS" in os.environ:
     BUDGET_PROVIDER_HOSTS = words("BUDGET_PROVIDER_HOSTS", default=[])
+
+# Where all calls of a provider go, whatever the pools say; `make demo` sets it for its processes.
+BUDGET_PROVIDER_BASE_URLS = pairs("BUDGET_PROVIDER_BASE_URLS")
 
 PGHISTORY_APPEND_ONLY = True
 PGHISTORY_CONTEXT_FIELD = pghistory.ContextJSONField()

@@ -52,20 +52,23 @@ def client_of(pool: Pool) -> Client:
             "speaks that way, or write a task of your own."
         )
     key = _api_key(pool)
+    instead = conf.provider_base_urls().get(pool.provider)
+    base_url = instead or pool.base_url
     # A forked child has another process id, so that it makes connections of its own.
-    name = (os.getpid(), get_ident(), pool.provider, pool.base_url, key)
+    name = (os.getpid(), get_ident(), pool.provider, base_url, key)
     if name not in _clients:
-        _clients[name] = _connect(pool, key)
+        if not instead:
+            _check_address(pool)
+        _clients[name] = _connect(pool.provider, base_url, key)
     return _clients[name]
 
 
-def _connect(pool: Pool, key: str) -> Client:
-    sdk = _sdk(pool.provider)
-    _check_address(pool)
+def _connect(provider: str, base_url: str, key: str) -> Client:
+    sdk = _sdk(provider)
     connection = Connection()
-    api = getattr(sdk, CLASSES[pool.provider])(
+    api = getattr(sdk, CLASSES[provider])(
         api_key=key,
-        base_url=pool.base_url or None,
+        base_url=base_url or None,
         # A job goes back to its queue instead, where its tokens are counted.
         max_retries=0,
         # Not sent on to wherever an answer points: Anthropic's key would go along.
@@ -73,7 +76,7 @@ def _connect(pool: Pool, key: str) -> Client:
             follow_redirects=False, event_hooks={"request": [connection.follow]}
         ),
     )
-    return Client(pool.provider, sdk, api, connection)
+    return Client(provider, sdk, api, connection)
 
 
 def _check_address(pool: Pool) -> None:

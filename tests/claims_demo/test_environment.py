@@ -50,6 +50,22 @@ def test_a_flag_is_never_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
         environment.flag("DEBUG", default=False)
 
 
+def test_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.pairs("BUDGET_PROVIDER_BASE_URLS") == {}
+    monkeypatch.setenv("BUDGET_PROVIDER_BASE_URLS", "openai=http://a/v1?x=1, anthropic=http://b")
+    assert environment.pairs("BUDGET_PROVIDER_BASE_URLS") == {
+        "openai": "http://a/v1?x=1",
+        "anthropic": "http://b",
+    }
+
+
+@pytest.mark.parametrize("value", ["http://a", "openai=", "=http://a"])
+def test_half_a_pair_is_an_error(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("BUDGET_PROVIDER_BASE_URLS", value)
+    with pytest.raises(ImproperlyConfigured, match=f"BUDGET_PROVIDER_BASE_URLS has '{value}'"):
+        environment.pairs("BUDGET_PROVIDER_BASE_URLS")
+
+
 def test_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
     assert environment.words("ALLOWED_HOSTS", default=[]) == ["a.example", "b.example"]

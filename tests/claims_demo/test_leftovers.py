@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,11 @@ from claims_demo.claims.nightly import classify
 from claims_demo.leftovers import UNKNOWN_BATCH, clear
 from claims_demo.models import Claim
 from claims_demo.models.storm import StormControl
-from claims_demo.provider import Provider, point_pool, provider
+from claims_demo.provider import Provider, provider
 from tests.claims_demo.world import make_claim, put_policy_into_force
 from tests.jobs.bulk import enqueued_tokens, work
 
-REAL = Provider("")
+REAL = Provider()
 
 
 def turns(pool_or_class: Pool | WorkloadClass) -> list[tuple[bool, str, str]]:
@@ -59,7 +60,7 @@ def test_what_is_paused_is_resumed_and_the_history_says_by_whom(
 
 @pytest.mark.processes
 def test_a_batch_that_only_an_earlier_local_provider_knew_is_sent_anew(
-    committed: None, keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    committed: None, keys: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(providers, "data_dir", lambda: tmp_path)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -67,13 +68,15 @@ def test_a_batch_that_only_an_earlier_local_provider_knew_is_sent_anew(
     Pool.objects.update(batch_collect_seconds=0)
     make_claim()
     with provider() as earlier:
-        point_pool("claims", earlier)
+        settings.BUDGET_PROVIDER_BASE_URLS = earlier.base_urls
         classify(1)
-        work(0.1)
-        work(0.1)
+        until = monotonic() + 20
+        while not JobBatch.objects.exclude(provider_id="").exists():
+            assert monotonic() < until, "the batch was never sent"
+            work(0.1)
     lost = JobBatch.objects.exclude(provider_id="").get()
     with provider() as here:
-        point_pool("claims", here)
+        settings.BUDGET_PROVIDER_BASE_URLS = here.base_urls
         clear("claims", here)
         lost.refresh_from_db()
         assert (lost.state, lost.error) == ("failed", UNKNOWN_BATCH)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import httpx2
 import psutil
@@ -17,7 +18,7 @@ from claims_demo.claims.assistant import answer
 from claims_demo.claims.nightly import classify
 from claims_demo.models import Claim
 from claims_demo.processes import ProcessFailed
-from claims_demo.provider import forget_local, point_pool, provider
+from claims_demo.provider import BASE_URLS, KEYS, provider
 from claims_demo.tasks import rescore
 from tests.claims_demo.programs import ROOT, environment
 from tests.claims_demo.world import MESSAGES, make_claim, put_policy_into_force
@@ -25,6 +26,16 @@ from tests.jobs.bulk import work
 from tests.jobs.provider import Provider
 from tests.jobs.test_llm import attempt
 
+ASK = """
+import django
+django.setup()
+from budget.jobs.clients import client_of
+from budget.models import Pool
+api = client_of(Pool(slug="claims", provider="{kind}", base_url="https://llm.invalid/v1")).api
+ask = api.messages.create if "{kind}" == "anthropic" else api.chat.completions.create
+ask(model="small", max_tokens=5, messages=[{{"role": "user", "content": "Score this claim."}}])
+print(api.base_url, "success")
+"""
 DEMO = """
 import time
 from claims_demo.provider import provider
@@ -32,8 +43,6 @@ with provider() as here:
     print(here.process.pid, flush=True)
     time.sleep(60)
 """
-LOCAL = "http://127.0.0.1:1/anthropic"
-"""Where nobody listens."""
 
 
 @pytest.fixture
@@ -42,15 +51,6 @@ def data_dir(keys: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pat
     monkeypatch.setattr(providers, "data_dir", lambda: tmp_path)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     return tmp_path
-
-
-def point_to(base_url: str) -> None:
-    """As the demo points its pool."""
-    point_pool("claims", providers.Provider(base_url))
-
-
-def address_of_pool() -> str:
-    return Pool.objects.get().base_url
 
 
 @pytest.mark.django_db
@@ -62,7 +62,8 @@ def test_an_account_is_used_when_it_is_asked_for_and_what_it_may_cost_is_said(
     monkeypatch.setenv("DEMO_ACCOUNT", "real")
     before = psutil.Process().children()
     with provider() as there:
-        assert there.base_url == ""
+        assert there.base_urls == {}
+        assert BASE_URLS not in os.environ
         there.require_running()
         assert psutil.Process().children() == before
         assert os.environ["ANTHROPIC_API_KEY"] == "sk-real"
@@ -87,12 +88,13 @@ def test_an_account_that_cannot_be_meant_is_named(
 def test_a_key_in_the_shell_spends_nothing_unasked_and_goes_no_further(
     committed: None, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-real")
+    for variable in KEYS:
+        monkeypatch.setenv(variable, "sk-real")
     with provider() as here:
-        assert here.base_url.startswith("http://127.0.0.1:")
-        assert os.environ["ANTHROPIC_API_KEY"] == "local"
+        assert here.url.startswith("http://127.0.0.1:")
+        assert {os.environ[variable] for variable in KEYS} == {"local"}
         assert "sk-real" not in psutil.Process(here.process.pid).environ().values()
-    assert os.environ["ANTHROPIC_API_KEY"] == "sk-real"
+    assert {os.environ[variable] for variable in KEYS} == {"sk-real"}
 
 
 def test_an_account_may_be_reached_by_another_address(
@@ -100,20 +102,19 @@ def test_an_account_may_be_reached_by_another_address(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", platform.url)
     monkeypatch.setenv("DEMO_ACCOUNT", "real")
-    with provider() as there:
-        point_pool("claims", there)
+    Pool.objects.update(base_url="")
+    with provider():
         assert answer(claim, "Are you there?").text
     assert platform.calls == [MESSAGES]
 
 
 @pytest.mark.processes
 def test_a_local_one_answers_all_three_services_while_the_block_runs(
-    committed: None, data_dir: Path
+    committed: None, data_dir: Path, settings: Any
 ) -> None:
     with provider() as here:
-        assert os.environ["ANTHROPIC_API_KEY"] == "local"
+        settings.BUDGET_PROVIDER_BASE_URLS = here.base_urls
         put_policy_into_force("")
-        point_pool("claims", here)
         claim = make_claim()
 
         began = monotonic()
@@ -129,11 +130,10 @@ def test_a_local_one_answers_all_three_services_while_the_block_runs(
         assert claim.category in Claim.Category.values
         here.require_running()
     assert here.process.returncode in (0, -signal.SIGTERM), "it ended in an orderly way"
-    assert address_of_pool() == ""
-    assert "ANTHROPIC_API_KEY" not in os.environ
+    assert not {"ANTHROPIC_API_KEY", BASE_URLS} & os.environ.keys()
     assert (data_dir / "provider.log").exists()
     with pytest.raises(httpx2.ConnectError):
-        httpx2.get(here.base_url)
+        httpx2.get(here.url)
 
 
 def _classify_in_a_batch() -> None:
@@ -143,6 +143,24 @@ def _classify_in_a_batch() -> None:
     while not Claim.objects.exclude(category="").exists():
         assert monotonic() < until, "the batch never ended"
         work(0.5)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_whatever_policy_is_loaded_meanwhile_processes_ask_only_the_local_one(
+    committed: None, data_dir: Path, kind: str
+) -> None:
+    with provider() as here:
+        asked = subprocess.run(
+            [sys.executable, "-c", ASK.format(kind=kind)],
+            cwd=ROOT,
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "claims_demo.settings"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert asked.stdout.startswith(f"{here.url}/"), asked.stdout
+        assert asked.stdout.endswith(" success\n")
 
 
 @pytest.mark.processes
@@ -177,64 +195,3 @@ def test_one_ends_with_a_demo_that_is_killed(tmp_path: Path) -> None:
         model = psutil.Process(int(demo.stdout.readline()))
         demo.kill()
     model.wait(10)
-
-
-@pytest.mark.django_db
-def test_a_pool_that_keys_may_not_be_sent_for_is_said(settings: object) -> None:
-    put_policy_into_force("")
-    settings.BUDGET_PROVIDER_HOSTS = ["llm.internal"]  # type: ignore[attr-defined]
-    with pytest.raises(ProcessFailed, match=r"The pool claims: .* BUDGET_PROVIDER_HOSTS"):
-        point_to(LOCAL)
-
-
-@pytest.mark.django_db
-def test_the_history_says_who_pointed_the_pool_there_and_who_put_it_back() -> None:
-    pool = put_policy_into_force("")
-    point_to(LOCAL)
-    forget_local("claims")
-    back, there = Pool.pgh_event_model.objects.order_by("-pgh_id")[:2]  # type: ignore[attr-defined]
-    assert (there.slug, there.base_url, back.base_url) == (pool.slug, LOCAL, "")
-    assert there.pgh_context["command"] == back.pgh_context["command"] == "make demo"
-    assert back.pgh_context["reason"] == "the demo's provider is gone"
-
-
-@pytest.mark.usefixtures("committed")
-def test_an_address_of_a_killed_demo_is_forgotten_whatever_was_edited_since() -> None:
-    put_policy_into_force("")
-    point_to(LOCAL)
-    Pool.objects.update(paused=True)
-    forget_local("claims")
-    assert address_of_pool() == ""
-
-
-@pytest.mark.usefixtures("committed")
-@pytest.mark.parametrize("own", [LOCAL, "https://llm-gateway.internal/anthropic"])
-def test_an_address_that_somebody_else_has_set_stays(own: str) -> None:
-    put_policy_into_force("")
-    point_to("http://127.0.0.1:2/anthropic")
-    Pool.objects.update(base_url=own)
-    forget_local("claims")
-    assert address_of_pool() == own
-
-
-@pytest.mark.django_db
-def test_a_gateway_that_the_demo_was_pointed_at_stays() -> None:
-    put_policy_into_force("")
-    point_to("https://llm-gateway.internal/anthropic")
-    forget_local("claims")
-    assert address_of_pool() == "https://llm-gateway.internal/anthropic"
-
-
-@pytest.mark.django_db
-def test_a_database_without_the_pool_has_nothing_to_forget() -> None:
-    forget_local("claims")
-    assert not Pool.objects.exists()
-
-
-@pytest.mark.processes
-def test_the_address_of_a_demo_that_runs_stays(committed: None, data_dir: Path) -> None:
-    put_policy_into_force("")
-    with provider() as here:
-        point_pool("claims", here)
-        forget_local("claims")
-        assert address_of_pool() == here.base_url

@@ -244,6 +244,16 @@ def test_a_pool_may_have_a_key_of_its_own(provider: Provider, kind: str, setting
     assert client_of(pool).api.api_key == "sk-claims"
 
 
+def test_an_address_that_the_operator_gives_goes_before_that_of_a_pool(
+    provider: Provider, kind: str, settings: Any
+) -> None:
+    make_pool(provider=kind, base_url="https://llm.internal")
+    settings.BUDGET_PROVIDER_HOSTS = []
+    settings.BUDGET_PROVIDER_BASE_URLS = {kind: provider.url + ADDRESSES[kind]}
+    llm.request(attempt(), **ARGS)
+    assert provider.calls == [CALL[kind]]
+
+
 def test_a_missing_package_is_named(
     provider: Provider, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
