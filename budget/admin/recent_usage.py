@@ -71,7 +71,7 @@ def _usage_of(pool: Pool, workload_class: str | None, ordered: list[str]) -> lis
     gone = sorted(found.classes.keys() - set(ordered))
     slugs = [slug for slug in ordered if slug in found.classes] + gone
     return [
-        Usage(pool.slug, slug or "untagged", *(_span(found, slug, n) for n in HOURS.values()))
+        Usage(pool.slug, slug or "untagged calls", *(_span(found, slug, n) for n in HOURS.values()))
         for slug in slugs
         if workload_class in (None, slug)
     ]

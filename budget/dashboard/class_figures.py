@@ -28,7 +28,7 @@ COLOURS = 8
 def class_figures(
     pool: Pool, unit: str | None, steps: Steps, member: Member, past: Past
 ) -> list[Figure]:
-    """In the order of the page; calls without a class have no tokens, floor or queue."""
+    """In the order of the page; untagged calls have no tokens, floor or queue."""
     if not member.slug:
         return [_calls(pool, steps, member, past)]
     return [

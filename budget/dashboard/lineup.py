@@ -10,18 +10,18 @@ from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.choices import Strategy
 from budget.services import ClassHistory, UsageHistory
 
-UNTAGGED = "calls without a class"
+UNTAGGED = "untagged calls"
 """How pages name them; no slug has a space."""
 PLACES_OF_GONE = 7
 NO_CLASS = "~untagged"
-"""How addresses name the calls without a class; no slug has a tilde."""
+"""How addresses name the untagged calls; no slug has a tilde."""
 
 
 class Member(NamedTuple):
-    """A class on a pool, or the calls without one."""
+    """A class on a pool, or the untagged calls."""
 
     slug: str
-    """Empty for calls without a class."""
+    """Empty for untagged calls."""
     place: int
     """Position from the strictest of all classes there are, which decides how charts draw it."""
     row: WorkloadClass | None
@@ -47,7 +47,7 @@ class Member(NamedTuple):
 def line_up(pool: Pool, history: UsageHistory, also: str | None = None) -> list[Member]:
     """Strictest first, the classes with a reservation, those that did something, and `also`.
 
-    Deleted ones and the calls without a class come last.
+    Deleted ones and the untagged calls come last.
     """
     reservations = {row.workload_class_id: row for row in pool.reservations.all()}
     rows = {row.slug: row for row in WorkloadClass.objects.all()}

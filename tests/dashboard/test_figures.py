@@ -94,7 +94,7 @@ def test_sheds_of_all_reasons_add_up_by_class() -> None:
 def test_calls_without_a_class_are_named() -> None:
     figure = of_pool(history("1", {"": did({"untagged": [4]}, offered=[4])}))["shed"]
     (series,) = figure.series
-    assert series.name == "calls without a class"
+    assert series.name == "untagged calls"
     assert series.query == "class=~untagged&decision=shed"
 
 

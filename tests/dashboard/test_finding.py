@@ -95,13 +95,13 @@ def test_a_pool_that_observes_tells_what_it_spared() -> None:
 def test_a_class_named_as_the_calls_without_one_is_told_apart() -> None:
     classes = {"untagged": did(charged=[100]), "": did(charged=[200])}
     assert caption("use", "1", classes) == (
-        "30 % of the limit was used: untagged 10 %, calls without a class 20 %."
+        "30 % of the limit was used: untagged 10 %, untagged calls 20 %."
     )
     shed = {
         "untagged": did({"headroom": [1]}, offered=[5]),
         "": did({"untagged": [2]}, offered=[5]),
     }
-    assert "calls without a class 2, all because they named no class; untagged 1, all" in (
+    assert "untagged calls 2, all because they named no class; untagged 1, all" in (
         caption("shed", "1", shed)
     )
 

@@ -112,7 +112,7 @@ def test_lines_that_come_leave_focus_cursor_table_and_what_is_hidden(watcher: Wa
     shed.locator(".plot").press("ArrowLeft")
     held = words(shed.locator(".readout time").first)
     aside(lambda: admit(None))
-    expect(shed.locator(".legend li").last).to_have_text("calls without a class")
+    expect(shed.locator(".legend li").last).to_have_text("untagged calls")
     assert page.evaluate("document.activeElement.closest('[data-figure]').dataset.figure") == "shed"
     assert page.evaluate("document.activeElement.className").startswith("plot")
     assert words(shed.locator(".readout time").first) == held

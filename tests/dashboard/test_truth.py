@@ -17,7 +17,7 @@ from tests.policies import claims_pool
 pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.django_db(transaction=True)]
 
 CLASSES = ("adjuster", "rescore", "nightly", None)
-WITHOUT = "calls without a class"
+WITHOUT = "untagged calls"
 
 
 def traffic(seed: int, calls: int = 150) -> None:

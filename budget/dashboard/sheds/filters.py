@@ -40,7 +40,7 @@ class Filters(NamedTuple):
     """What a shed must have to be shown; None where anything goes."""
 
     workload_class: str | None = None
-    """A slug; empty for calls without a class."""
+    """A slug; empty for untagged calls."""
     reason: str | None = None
     decision: str | None = None
     source: str | None = None
