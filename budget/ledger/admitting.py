@@ -178,6 +178,7 @@ def _count(batch: Batch, row: DecidedCall, decision: Decision) -> None:
         decision,
         tokens=row.input_tokens + row.output_tokens,
         charged=decision.charges[leading].amount if decision.charges and leading is not None else 0,
+        untagged=row.untagged,
     )
 
 

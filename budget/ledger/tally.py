@@ -15,6 +15,7 @@ class ClassTally(msgspec.Struct, omit_defaults=True):
     """What one class did in one minute; the fields are those of `Usage`."""
 
     offered: int = 0
+    untagged: int = 0
     admitted: int = 0
     shed: dict[str, int] = {}
     would_shed: dict[str, int] = {}
@@ -56,10 +57,16 @@ class OpenMinute(msgspec.Struct):
         return tally
 
     def count_decision(
-        self, workload_class: str, decision: Decision, tokens: int, charged: int
+        self,
+        workload_class: str,
+        decision: Decision,
+        tokens: int,
+        charged: int,
+        untagged: bool = False,
     ) -> None:
         """Count a decision on a call of `tokens`, which took `charged` of the leading limit."""
         self.count_offer(workload_class, tokens)
+        self.of(workload_class).untagged += untagged
         if not decision.admitted:
             _count(self.of(workload_class).shed, decision.reason or "")
             return

@@ -2,6 +2,7 @@
 
 COUNTS = (
     "offered",
+    "untagged",
     "admitted",
     "expired",
     "lease_expired",

@@ -2,6 +2,7 @@
 
 from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
 from budget.models.call import Call
+from budget.models.caller import AwayReport, AwayTotal, CallerProcess
 from budget.models.job import Job, JobBatch
 from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
 from budget.models.pool import Limit, PolicyHistory, Pool
@@ -12,7 +13,10 @@ __all__ = [
     "ApiKey",
     "ApiKeyClass",
     "ApiKeyPool",
+    "AwayReport",
+    "AwayTotal",
     "Call",
+    "CallerProcess",
     "Job",
     "JobBatch",
     "Limit",

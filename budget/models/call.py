@@ -97,6 +97,19 @@ class Call(models.Model):
                 name="budget_sheds",
             ),
             models.Index(
+                fields=["pool_id", "offered_at"],
+                include=[
+                    "source",
+                    "key_prefix",
+                    "workload_class",
+                    "state",
+                    "input_tokens",
+                    "output_tokens",
+                ],
+                condition=Q(untagged=True),
+                name="budget_untagged",
+            ),
+            models.Index(
                 fields=["job_id"], condition=Q(job_id__isnull=False), name="budget_call_of_job"
             ),
         ]

@@ -14,6 +14,8 @@ class Usage(models.Model):
     workload_class = models.TextField()
     """Slug of the class; empty for untagged calls that were shed."""
     offered = models.BigIntegerField(default=0)
+    untagged = models.BigIntegerField(db_default=0)
+    """How many of them named no class."""
     admitted = models.BigIntegerField(default=0)
     shed = models.JSONField(default=dict)
     """Count by reason; in observe mode `would_shed` counts instead."""

@@ -11,7 +11,7 @@ ON_CALL = "on-call"
 VIEWERS = "viewers"
 
 POLICY = ("pool", "limit", "workloadclass", "reservation")
-RECORDS = ("policyhistory", "call", "usageminute", "job", "jobbatch")
+RECORDS = ("policyhistory", "call", "usageminute", "job", "jobbatch", "callerprocess", "awayreport")
 
 
 def create_groups(app_config: AppConfig, **options: Any) -> None:
