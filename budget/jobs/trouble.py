@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 import httpx2
 
 from budget.providers import anthropic, openai
-from budget.providers.answers import REFUSALS, message_of, retry_after
+from budget.providers.answers import REFUSALS, message_of
+from budget.providers.headers import wait
 
 READERS: dict[str, ModuleType] = {"anthropic": anthropic, "openai": openai}
 """What reads a provider's answers."""
@@ -55,7 +56,7 @@ def trouble_of(provider: str, error: Exception) -> Trouble:
         return Trouble("unclear", f"{provider} gave no answer: {said or type(cause).__name__}")
     body = getattr(error, "body", None)
     status = response.status_code
-    seconds = retry_after(response.headers)
+    seconds = wait(response.headers)
     words = message_of(body) or response.reason_phrase or "no reason given"
     if READERS[provider].out_of_money(body):
         return Trouble("money", f"{provider} has used up its money ({status}): {words}")

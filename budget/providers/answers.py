@@ -27,18 +27,6 @@ class Unreadable(ValueError):
     """Not what the provider's documentation says it answers."""
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the provider asks to wait; None if it doesn't say, or gives a date."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    return None
-
-
 def error_of(body: object) -> dict[str, Any]:
     """The error within an error body, whether or not it is wrapped; empty if there is none."""
     if not isinstance(body, dict):

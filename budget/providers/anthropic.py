@@ -1,11 +1,21 @@
 """Anthropic: cache reads are free of the input limit, cache writes are not."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from budget.providers import headers as told
 from budget.providers.answers import Row, Unreadable, error_of, message_of, storable, whole
+from budget.providers.standing import ProviderLimit, Unit
 from budget.providers.tokens import Tokens
 
 NEVER_RUN = {"expired", "canceled"}
+LIMITS: dict[str, Unit] = {
+    "requests": "requests",
+    "tokens": "total_tokens",
+    "input-tokens": "input_tokens",
+    "output-tokens": "output_tokens",
+}
+"""What its headers call its limits."""
 FINAL = {"invalid_request_error", "not_found_error", "request_too_large"}
 """Errors that another attempt would meet, too."""
 
@@ -27,6 +37,20 @@ def usage(answer: dict[str, Any]) -> Tokens | None:
     written = whole(counts, "cache_creation_input_tokens")
     total = whole(counts, "input_tokens") + written + cached
     return Tokens(total, whole(counts, "output_tokens"), cached)
+
+
+def limits(headers: Mapping[str, str]) -> list[ProviderLimit]:
+    """How its limits stand, by the headers of any answer, their names in lower case."""
+    return [
+        limit
+        for name, unit in LIMITS.items()
+        for limit in told.limit(
+            unit,
+            headers.get(f"anthropic-ratelimit-{name}-limit"),
+            headers.get(f"anthropic-ratelimit-{name}-remaining"),
+            told.until(headers, headers.get(f"anthropic-ratelimit-{name}-reset")),
+        )
+    ]
 
 
 def out_of_money(body: object) -> bool:

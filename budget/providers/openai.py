@@ -4,8 +4,10 @@ Its limiter takes the larger of `max_tokens` and its own estimate when a request
 so a caller's estimated output has to be the `max_tokens` it sends.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from budget.providers import headers as told
 from budget.providers.answers import (
     REFUSALS,
     Row,
@@ -15,11 +17,14 @@ from budget.providers.answers import (
     storable,
     whole,
 )
+from budget.providers.standing import ProviderLimit, Unit
 from budget.providers.tokens import Tokens
 
 SPEND_CAPS = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 NEVER_RUN = {"batch_expired", "batch_cancelled"}
 """What a batch's error file says of requests that the provider didn't get to."""
+LIMITS: dict[str, Unit] = {"requests": "requests", "tokens": "total_tokens"}
+"""What its headers call its limits: tokens are input and output together."""
 ENDPOINT = "/v1/chat/completions"
 
 
@@ -36,6 +41,20 @@ def usage(answer: dict[str, Any]) -> Tokens | None:
     details = counts.get("prompt_tokens_details")
     cached = whole(details, "cached_tokens") if isinstance(details, dict) else 0
     return Tokens(whole(counts, "prompt_tokens"), whole(counts, "completion_tokens"), cached)
+
+
+def limits(headers: Mapping[str, str]) -> list[ProviderLimit]:
+    """How its limits stand, by the headers of any answer, their names in lower case."""
+    return [
+        limit
+        for name, unit in LIMITS.items()
+        for limit in told.limit(
+            unit,
+            headers.get(f"x-ratelimit-limit-{name}"),
+            headers.get(f"x-ratelimit-remaining-{name}"),
+            told.span(headers.get(f"x-ratelimit-reset-{name}")),
+        )
+    ]
 
 
 def out_of_money(body: object) -> bool:

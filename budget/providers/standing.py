@@ -3,6 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+MINUTE, DAY = 60, 86_400
+LONGEST_MINUTE = 3_600
+"""Seconds. A period that looks longer than this is a day."""
+ROUNDING = 1.0
+"""Seconds by which a reset may be told too late."""
+
 Unit = Literal["requests", "input_tokens", "output_tokens", "total_tokens"]
 
 
@@ -18,6 +24,18 @@ class ProviderLimit:
     reset_seconds: float | None = None
     """Until it is whole again."""
 
+    @property
+    def per_seconds(self) -> int:
+        """The period it is an amount of: a minute, unless it takes a day to be whole again.
+
+        No header tells it, but what is missing comes back in its part of the period.
+        """
+        if not self.amount or self.remaining is None or not self.reset_seconds:
+            return MINUTE
+        missing = max(1, self.amount - self.remaining)
+        period = (self.reset_seconds - ROUNDING) * self.amount / missing
+        return DAY if period > LONGEST_MINUTE else MINUTE
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -25,7 +43,7 @@ class Standing:
 
     limits: tuple[ProviderLimit, ...] = ()
     refusal: Literal["", "busy", "money"] = ""
-    """`busy`: too much for now (429, 529). `money`: the spend cap is reached; waiting won't help."""
+    """`busy`: too much for now (429, 529). `money`: the spend cap is reached; waiting is no help."""
     retry_after_seconds: float | None = None
     """How long the provider asks to stay away."""
 

@@ -5,25 +5,7 @@ from typing import Any
 import pytest
 
 from budget.providers import Tokens, anthropic, openai
-from budget.providers.answers import Row, Unreadable, error_of, message_of, retry_after
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-        ({"retry-after": "9"}, 9),
-        ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
-        ({"retry-after": "0"}, 0),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
-        ({}, None),
-    ],
-)
-def test_the_wait_it_asks_for(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
+from budget.providers.answers import Row, Unreadable, error_of, message_of
 
 
 @pytest.mark.parametrize(
