@@ -15,8 +15,11 @@ class Gate(Protocol):
     def admit(self, ask: Ask) -> Verdict:
         """The decision on a call. Raises nothing: whoever is away or wrong is told by it."""
 
-    async def admit_async(self, ask: Ask) -> Verdict:
-        """As `admit`, for callers in an event loop."""
+    async def admit_async(self, ask: Ask, user: object) -> Verdict:
+        """As `admit`, in the running event loop, for a user who will `leave` it in the end."""
+
+    async def leave(self, user: object) -> None:
+        """A user in the running event loop asks no more."""
 
     def settle(self, admitted: Admitted, ending: Ending) -> None:
         """Take in how a call ended. Neither waits nor raises; it is told as soon as can be."""

@@ -1,0 +1,56 @@
+"""What differs between httpx2 and httpx: whose classes answers, bodies and errors are."""
+
+from types import ModuleType
+from typing import Any
+
+from budget.client.exchange import Exchange
+from budget.client.refusal import body_of, headers_of
+from budget.client.streams import Metered, MeteredAsync
+from budget.client.verdict import Refused
+
+UNREACHED = (
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "WriteError",
+    "WriteTimeout",
+    "UnsupportedProtocol",
+    "ProxyError",
+)
+"""Errors after which the provider can't have seen the whole request."""
+
+
+class Library:
+    """One of the two HTTP libraries."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self.unreached: tuple[type[Exception], ...] = tuple(
+            getattr(module, name) for name in UNREACHED
+        )
+        self._stream: Any = type("MeteredStream", (Metered, module.SyncByteStream), {})
+        self._async_stream: Any = type(
+            "MeteredAsyncStream", (MeteredAsync, module.AsyncByteStream), {}
+        )
+
+    def refusal(self, refused: Refused, request: Any) -> Any:
+        """A refusal as the answer to a request."""
+        return self._module.Response(
+            refused.status,
+            headers=headers_of(refused),
+            content=body_of(refused),
+            request=request,
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": b"Shed by Token Budget"},
+        )
+
+    def metered(self, response: Any, exchange: Exchange) -> Any:
+        """The answer, whose body tells the exchange what comes of it."""
+        exchange.began(response.status_code, response.headers)
+        response.stream = self._stream(response.stream, exchange)
+        return response
+
+    def metered_async(self, response: Any, exchange: Exchange) -> Any:
+        """As `metered`, in an event loop."""
+        exchange.began(response.status_code, response.headers)
+        response.stream = self._async_stream(response.stream, exchange)
+        return response

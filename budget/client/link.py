@@ -1,0 +1,157 @@
+"""The connection to the service: small time limits, kept connections, safe after a fork."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
+
+import httpx2
+
+PATH = "/api/v1/"
+CONNECT_SECONDS = 0.25
+READ_SECONDS = 0.5
+NEVER_ARRIVED = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.UnsupportedProtocol,
+    httpx2.ProxyError,
+)
+"""Errors after which the other side can't have seen the whole request."""
+DOWN = 500
+
+
+class Away(Exception):
+    """The service didn't answer, or something else did in its place."""
+
+    def __init__(self, reason: str, perhaps_done: bool = False) -> None:
+        super().__init__(reason)
+        self.perhaps_done = perhaps_done
+        """Whether what was asked may have been done all the same."""
+
+
+class Reply(NamedTuple):
+    """What the service answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+class Link:
+    """Sends requests to one service under one key.
+
+    Limits are in seconds: for connecting, and for each wait for a part of the answer.
+    """
+
+    def __init__(self, url: str, key: str, connect_seconds: float, read_seconds: float) -> None:
+        self.url = _address(url)
+        self._headers = {
+            "Authorization": f"Api-Key {_key(key)}",
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        self._connect, self._read = connect_seconds, read_seconds
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of all connections without closing them: they are a parent's."""
+        self._pid = os.getpid()
+        self._client: httpx2.Client | None = None
+        # A client's connections belong to the event loop they were opened in.
+        self._clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = WeakKeyDictionary()
+        self._users: WeakKeyDictionary[Any, WeakSet[Any]] = WeakKeyDictionary()
+
+    def post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> Reply:
+        """The answer to a request. Raises Away."""
+        if self._client is None:
+            self._client = httpx2.Client(**self._options())
+        content, headers = _content(body), _named(key)
+        try:
+            return _reply(self._client.post(path, content=content, headers=headers))
+        except httpx2.HTTPError as error:
+            raise _away(error) from None
+
+    async def post_async(
+        self, user: object, path: str, body: Mapping[str, Any], key: str | None = None
+    ) -> Reply:
+        """As `post`, in the running event loop, on behalf of a user who will `leave` it."""
+        loop = asyncio.get_running_loop()
+        self._users.setdefault(loop, WeakSet()).add(user)
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = httpx2.AsyncClient(**self._options())
+        content, headers = _content(body), _named(key)
+        try:
+            return _reply(await client.post(path, content=content, headers=headers))
+        except httpx2.HTTPError as error:
+            raise _away(error) from None
+
+    async def leave(self, user: object) -> None:
+        """Close the running event loop's connections once the last of their users has left."""
+        loop = asyncio.get_running_loop()
+        users = self._users.get(loop, WeakSet())
+        users.discard(user)
+        if not users and loop in self._clients:
+            await self._clients.pop(loop).aclose()
+
+    def close(self) -> None:
+        """Close this process's connections outside of event loops."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "base_url": self.url + PATH,
+            "headers": self._headers,
+            "timeout": httpx2.Timeout(self._read, connect=self._connect),
+            # Neither a proxy nor a .netrc of the provider's stands between two of our own.
+            "trust_env": False,
+            "limits": httpx2.Limits(max_connections=100, max_keepalive_connections=100),
+        }
+
+
+def _address(url: str) -> str:
+    parsed = httpx2.URL(url) if isinstance(url, str) else None
+    if parsed is None or parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ValueError(
+            f"url: {url!r} isn't the address of a Token Budget service; "
+            "write for example https://budget.internal."
+        )
+    return url.rstrip("/")
+
+
+def _key(key: str) -> str:
+    if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable():
+        raise ValueError("key: give the API key as `manage.py create_api_key` printed it.")
+    return key
+
+
+def _content(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _named(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+def _reply(response: httpx2.Response) -> Reply:
+    """What was answered. Raises Away for anything that isn't the service's own JSON."""
+    if response.status_code >= DOWN:
+        raise Away(f"it answered {response.status_code}")
+    try:
+        body = json.loads(response.content)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        kind = response.headers.get("content-type", "nothing").partition(";")[0]
+        raise Away(f"it answered {response.status_code} with {kind} instead of JSON")
+    return Reply(response.status_code, response.headers, body)
+
+
+def _away(error: httpx2.HTTPError) -> Away:
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return Away(said, perhaps_done=not isinstance(error, NEVER_ARRIVED))

@@ -1,0 +1,67 @@
+"""What a transport does about each attempt; sync and async ones differ only in how they wait."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from budget.client.call import Call, call_of
+from budget.client.carried import Workload, current
+from budget.client.estimator import Estimator
+from budget.client.exchange import Exchange
+from budget.client.gate import Gate
+from budget.client.source import BETWEEN, calling_site
+from budget.client.verdict import Admitted, Ask, Refused
+
+estimates = Estimator()
+"""What all transports of a process learn together."""
+UNTAGGED = Workload("")
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Knows what to ask for a request, and whether a refused one should wait and ask again."""
+
+    gate: Gate
+    pool: str | Callable[[str], str]
+    """A slug, or what gives one for a model."""
+    wait: bool
+    estimator: Estimator = estimates
+    between: frozenset[str] = BETWEEN
+
+    def call_of(self, request: Any) -> Call | None:
+        """What a request, whose body is read, asks the provider for; None if nothing counts."""
+        kind = request.headers.get("content-type", "")
+        return call_of(request.method, request.url.path, request.content, kind)
+
+    def ask_of(self, call: Call) -> Ask:
+        """What to ask the gate for a call that is made here and now."""
+        work = current() or UNTAGGED
+        workload_class, remaining = work.workload_class or None, work.remaining_seconds
+        tokens = self.estimator.estimate(call, workload_class)
+        return Ask(
+            pool=self.pool if isinstance(self.pool, str) else self.pool(call.model),
+            workload_class=workload_class,
+            input_tokens=tokens.input,
+            output_tokens=tokens.output,
+            deadline_ms=None if remaining is None else max(1, int(1000 * remaining)),
+            source=work.source or calling_site(self.between),
+            tags=work.tags,
+            key=str(uuid4()),
+        )
+
+    def wait_of(self, refused: Refused, asked_at: float) -> float | None:
+        """In how many seconds to ask again for the caller; None to let it know at once.
+
+        Only if the moment lies before the caller's deadline, which is the workload's.
+        """
+        if not self.wait or refused.retry_after_ms is None or refused.ask.deadline_ms is None:
+            return None
+        left = refused.ask.deadline_ms / 1000 - (time.monotonic() - asked_at)
+        seconds = refused.retry_after_ms / 1000
+        return seconds if seconds < left else None
+
+    def exchange_of(self, call: Call, admitted: Admitted) -> Exchange:
+        """The attempt that may be made now."""
+        return Exchange(self.gate, self.estimator, call, admitted)

@@ -1,0 +1,149 @@
+"""What both transports do, for whichever HTTP library they are made."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from budget.client.call import Call
+from budget.client.gate import Gate
+from budget.client.library import Library
+from budget.client.meter import Meter
+from budget.client.service import service_of
+from budget.client.source import BETWEEN
+from budget.client.verdict import Admitted, Choice, Refused, Verdict
+from budget.client.watch import watch
+
+READABLE = "gzip"
+"""The encoding that answers may have, so that what they report can be read."""
+
+
+class Metering:
+    """Keeps a pool's budget on the calls of an official SDK.
+
+    pool: its slug, or a function that gives one for a model's name.
+    url, key: of the Token Budget service; unless given, of the environment's
+        TOKEN_BUDGET_URL and TOKEN_BUDGET_KEY.
+    gate: instead of both, where else to ask, for example a ledger in this process.
+    inner: the transport that sends the calls; unless given, the library's own.
+    wait: whether a refused call waits, and asks again, if the moment it is told lies before
+        its workload's deadline. The SDK's caller hears of it otherwise, and at once.
+    when_unavailable: `admit` or `shed`, for calls before the pool was ever heard of; then the
+        policy's own choice for each class holds.
+    between: names of packages of your own that stand between callers and their calls.
+
+    Raises ValueError, which names the argument, for what can't be used.
+    """
+
+    library: ClassVar[Library]
+    plain: ClassVar[Callable[[], Any]]
+    """Makes the library's own transport."""
+
+    def __init__(
+        self,
+        pool: str | Callable[[str], str],
+        *,
+        url: str | None = None,
+        key: str | None = None,
+        gate: Gate | None = None,
+        inner: Any = None,
+        wait: bool = True,
+        when_unavailable: Choice = "shed",
+        between: tuple[str, ...] = (),
+    ) -> None:
+        gate = gate or service_of(url, key, when_unavailable)
+        self._meter = Meter(gate, pool, wait, between=BETWEEN.union(between))
+        self._inner = inner if inner is not None else type(self).plain()
+
+
+class SyncMetering(Metering):
+    """For clients that wait."""
+
+    def handle_request(self, request: Any) -> Any:
+        """Send a request once it is admitted, or answer it with the refusal."""
+        request.read()
+        call = self._meter.call_of(request)
+        if call is None:
+            return self._inner.handle_request(request)
+        verdict = self._admit(call)
+        if isinstance(verdict, Refused):
+            return self.library.refusal(verdict, request)
+        return self._send(request, call, verdict)
+
+    def close(self) -> None:
+        """Close the transport that sends."""
+        self._inner.close()
+
+    def _admit(self, call: Call) -> Verdict:
+        asked_at, ask = time.monotonic(), self._meter.ask_of(call)
+        while True:
+            verdict = self._meter.gate.admit(ask)
+            if isinstance(verdict, Admitted):
+                return verdict
+            seconds = self._meter.wait_of(verdict, asked_at)
+            if seconds is None:
+                return verdict
+            time.sleep(seconds)
+
+    def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
+        request.headers["accept-encoding"] = READABLE
+        exchange = self._meter.exchange_of(call, admitted)
+        watch.begin(exchange)
+        try:
+            response = self._inner.handle_request(request)
+        except self.library.unreached:
+            exchange.never_left()
+            raise
+        except BaseException:
+            exchange.broke()
+            raise
+        finally:
+            watch.end(exchange)
+        return self.library.metered(response, exchange)
+
+
+class AsyncMetering(Metering):
+    """For clients in an event loop."""
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Send a request once it is admitted, or answer it with the refusal."""
+        await request.aread()
+        call = self._meter.call_of(request)
+        if call is None:
+            return await self._inner.handle_async_request(request)
+        verdict = await self._admit(call)
+        if isinstance(verdict, Refused):
+            return self.library.refusal(verdict, request)
+        return await self._send(request, call, verdict)
+
+    async def aclose(self) -> None:
+        """Close the transport that sends, and leave the gate."""
+        await self._inner.aclose()
+        await self._meter.gate.leave(self)
+
+    async def _admit(self, call: Call) -> Verdict:
+        asked_at, ask = time.monotonic(), self._meter.ask_of(call)
+        while True:
+            verdict = await self._meter.gate.admit_async(ask, self)
+            if isinstance(verdict, Admitted):
+                return verdict
+            seconds = self._meter.wait_of(verdict, asked_at)
+            if seconds is None:
+                return verdict
+            await asyncio.sleep(seconds)
+
+    async def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
+        request.headers["accept-encoding"] = READABLE
+        exchange = self._meter.exchange_of(call, admitted)
+        watch.begin(exchange)
+        try:
+            response = await self._inner.handle_async_request(request)
+        except self.library.unreached:
+            exchange.never_left()
+            raise
+        except BaseException:
+            exchange.broke()
+            raise
+        finally:
+            watch.end(exchange)
+        return self.library.metered_async(response, exchange)
