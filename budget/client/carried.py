@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 
@@ -16,6 +16,8 @@ class Workload:
     source: str = ""
     """Where in the code it comes from; empty: wherever each call is made."""
     tags: Mapping[str, str] = field(default_factory=dict)
+    outer: "Workload | None" = field(default=None, repr=False, compare=False)
+    """That of the block around."""
 
     @property
     def remaining_seconds(self) -> float | None:
@@ -26,14 +28,9 @@ class Workload:
 _current: ContextVar[Workload | None] = ContextVar("budget_workload", default=None)
 
 
-def enter(begun: Workload | None) -> Token[Workload | None]:
-    """Make it the present one; `leave` goes back."""
-    return _current.set(begun)
-
-
-def leave(entered: Token[Workload | None]) -> None:
-    """Go back to what was the present one before."""
-    _current.reset(entered)
+def become(begun: Workload | None) -> None:
+    """Make it the present one, in this thread or task."""
+    _current.set(begun)
 
 
 def current() -> Workload | None:
@@ -48,7 +45,8 @@ class resumed:  # noqa: N801 - it reads as a statement
         self._begun = begun
 
     def __enter__(self) -> None:
-        self._token = enter(self._begun)
+        self._before = current()
+        become(self._begun)
 
     def __exit__(self, *error: object) -> None:
-        leave(self._token)
+        become(self._before)

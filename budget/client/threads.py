@@ -22,7 +22,9 @@ def follow() -> None:
     with _guard:
         if not _follows:
             _follows = True
-            threading.Thread.start = _starting(threading.Thread.start)  # type: ignore[method-assign]
+            threading.Thread.start = _starting(  # type: ignore[assignment, method-assign]
+                threading.Thread.start
+            )
             ThreadPoolExecutor.submit = _submitting(ThreadPoolExecutor.submit)  # type: ignore[method-assign]
 
 

@@ -15,6 +15,9 @@ Choice = Literal["admit", "shed", "local"]
 the class's floor allows that each process keeps for itself."""
 
 
+NOTHING = Tokens(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A call that wants to be made. `services.AdmissionRequest`, as a caller knows it."""
@@ -71,4 +74,4 @@ class Ending:
     """How an admitted call ended."""
 
     outcome: Outcome
-    used: Tokens = Tokens(0, 0)
+    used: Tokens = NOTHING

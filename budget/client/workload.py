@@ -5,12 +5,11 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextvars import Token
 from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from budget.client.carried import Workload, current, enter, leave
+from budget.client.carried import Workload, become, current
 from budget.client.threads import follow
 
 P = ParamSpec("P")
@@ -40,7 +39,6 @@ class workload:  # noqa: N801 - it reads as a statement
         self._deadline = _seconds(deadline)
         self._source = _text("source", source)
         self._tags = _few({_tag_name(name): _text(name, str(tags[name])) for name in tags})
-        self._entered: list[Token[Workload | None]] = []
         follow()
 
     @classmethod
@@ -54,7 +52,7 @@ class workload:  # noqa: N801 - it reads as a statement
 
     def __enter__(self) -> Workload:
         entered = self._within(current())
-        self._entered.append(enter(entered))
+        become(entered)
         return entered
 
     def __exit__(
@@ -63,7 +61,8 @@ class workload:  # noqa: N801 - it reads as a statement
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        leave(self._entered.pop())
+        ending = current()
+        become(ending and ending.outer)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """A function whose calls are tagged; each call's deadline counts from its own start."""
@@ -71,20 +70,17 @@ class workload:  # noqa: N801 - it reads as a statement
 
             @wraps(function)
             async def tagged_task(*args: P.args, **kwargs: P.kwargs) -> Any:
-                with self._anew():
+                with self:
                     return await function(*args, **kwargs)
 
             return tagged_task  # type: ignore[return-value]
 
         @wraps(function)
         def tagged(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self._anew():
+            with self:
                 return function(*args, **kwargs)
 
         return tagged
-
-    def _anew(self) -> "workload":
-        return workload.of(self._class, self._deadline, self._source, self._tags)
 
     def _within(self, outer: Workload | None) -> Workload:
         ends = None if self._deadline is None else time.monotonic() + self._deadline
@@ -93,7 +89,7 @@ class workload:  # noqa: N801 - it reads as a statement
         if outer.ends is not None:
             ends = outer.ends if ends is None else min(ends, outer.ends)
         tags = _few({**outer.tags, **self._tags})
-        return Workload(self._class, ends, self._source or outer.source, tags)
+        return Workload(self._class, ends, self._source or outer.source, tags, outer)
 
 
 def _slug(workload_class: str) -> str:
