@@ -55,7 +55,8 @@ class Balances(msgspec.Struct, kw_only=True):
         else:
             self.pool = fresh(new, self.pool.at)
         self._carry_endpoint(old, new, changed_at)
-        for queue in (self.queues or {}).values():
+        for slug, queue in (self.queues or {}).items():
+            queue.pause(new.is_paused(slug), max(changed_at, self.pool.at))
             # What a queue waits for may be there under the new terms; and whoever resumes a
             # class wants its provider asked at once.
             queue.ready_at = 0

@@ -79,7 +79,9 @@ class Batch:
 
     def queue(self, workload_class: str) -> Queue:
         """One class's queue, empty if nothing was enqueued yet."""
-        return self.queues.setdefault(workload_class, Queue())
+        if workload_class not in self.queues:
+            self.queues[workload_class] = Queue(paused=self.terms.is_paused(workload_class))
+        return self.queues[workload_class]
 
     def runs_alone(self, workload_class: str) -> bool:
         """Whether a job runs from which others of its kind stay away."""

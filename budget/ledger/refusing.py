@@ -11,8 +11,9 @@ from budget.ledger.wording import refused_place_in_words
 from budget.providers import Tokens
 from budget.rule.admission import PAUSED_RETRY
 from budget.rule.decision import Decision, Reason
-from budget.rule.dequeue import SLOWEST_PACE, Queue, service_margin
+from budget.rule.dequeue import Queue, service_margin
 from budget.rule.idle import largest_calls
+from budget.rule.outlook import SLOWEST_PACE
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
 UNKNOWN_RETRY = 5 * SECOND

@@ -1,5 +1,6 @@
 """Looks at balances without the lock: the newest stored state, moved to the present."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,38 +14,45 @@ from budget.ledger.errors import UnknownPool
 from budget.ledger.job_operations import QueueView
 from budget.ledger.rounding import rounded
 from budget.ledger.rows import StoredCall
-from budget.ledger.terms import load_policy, load_revision
-from budget.rule.dequeue import Queue, as_looked_at, expected_wait, is_adrift, state_of
+from budget.ledger.terms import Policy, load_policy, load_revision
+from budget.rule.dequeue import Queue, as_looked_at, is_adrift
 from budget.rule.floors import effective_floors
 from budget.rule.limits import Level
+from budget.rule.outlook import expected_wait, state_of
 from budget.rule.pool import release
 from budget.rule.split import Split
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
 SENT_AWAY = "attempts were sent away"
+GONE = "The pool is gone."
+KEPT_POLICIES = 64
 
 
 class View(NamedTuple):
     """A pool's policy and balances at the moment of looking."""
 
-    terms: PoolTerms
+    policy: Policy
     balances: Balances
     lapsed: bool = False
     """Whether leases have ended with which no batch has dealt."""
+
+    @property
+    def terms(self) -> PoolTerms:
+        """What the rule reads of the policy."""
+        return self.policy.terms
 
 
 def look(pool_id: int) -> View:
     """The pool now. Changes nothing and waits for nobody. Raises UnknownPool."""
     with connections["default"].cursor() as cursor:
         cursor.execute(queries.READ, {"pool": pool_id, "seq": None, "at": None})
-        clock, _, seq, _, document = cursor.fetchone()
-        # Read after the state, so the policy is never older than what the state was left under.
-        policy = load_policy(cursor, pool_id)
-        if policy is None:
-            raise UnknownPool("The pool is gone.")
+        clock, version, seq, _, document = cursor.fetchone()
+        if version is None:
+            raise UnknownPool(GONE)
+        policy = _policy(pool_id, version)
         if seq is None:
-            return View(policy.terms, fresh_balances(policy.terms, clock))
+            return View(policy, fresh_balances(policy.terms, clock))
         balances = restore_balances(document, policy.terms, clock)
         if balances.version != policy.terms.version:
             old = load_revision(cursor, pool_id, balances.version)
@@ -53,7 +61,21 @@ def look(pool_id: int) -> View:
         lapsed = clock >= balances.next_lapse and _release_ended(
             cursor, pool_id, policy.terms, balances
         )
-    return View(policy.terms, balances, lapsed)
+    return View(policy, balances, lapsed)
+
+
+@lru_cache(maxsize=KEPT_POLICIES)
+def _policy(pool_id: int, version: int) -> Policy:
+    """The policy as of a version, or one that followed this very moment. Raises UnknownPool.
+
+    Read once: no version ever names another policy. The version was read with the state, so
+    the policy is never older than what the state was left under.
+    """
+    with connections["default"].cursor() as cursor:
+        policy = load_policy(cursor, pool_id)
+    if policy is None:
+        raise UnknownPool(GONE)
+    return policy
 
 
 def _release_ended(
@@ -100,7 +122,7 @@ def queue_views(view: View) -> dict[str, QueueView]:
 def queue_view(terms: PoolTerms, balances: Balances, member: ClassTerms) -> QueueView:
     """One class's queue at the moment of the balances."""
     now = balances.pool.at
-    queue = (balances.queues or {}).get(member.slug) or Queue()
+    queue = (balances.queues or {}).get(member.slug) or Queue(paused=terms.is_paused(member.slug))
     queue = as_looked_at(member, queue, conf.newest_first_after(), now)
     return QueueView(
         paused=terms.paused or member.paused,

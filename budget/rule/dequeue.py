@@ -39,14 +39,8 @@ MARGIN_OF_DEADLINE = 0.5
 """The learned service time counts for no more than this part of a class's deadline."""
 SHORTEST_WAIT = 20_000
 """How soon a refused class is asked again at the earliest, lest asking be all that is done."""
-NOTED_REST = 10 * SECOND
-"""From when on a provider's rest is shown in a queue's state."""
 SHORT_OF_CAPACITY: frozenset[Reason] = frozenset({"pool_exhausted", "floor_protected", "headroom"})
 """Refusals that what others take makes last longer."""
-SLOWEST_PACE = 1e-3
-"""Jobs per second below which nothing is taken, as far as anybody can say."""
-AMBER, RED = 0.5, 0.9
-"""How full a queue is, as a part of its bounds, when a producer should slow down, and stop."""
 
 
 class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -77,6 +71,8 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Whether it waits for a gauge, which calls free as they end."""
     ready_at: int = 0
     """When the first of its jobs is ready, if none is now; 0 if one may be."""
+    paused: bool = False
+    """Whether somebody paused the class, or its whole pool."""
     failures: int = 0
     """Times in a row that the provider sent attempts away."""
     failed_at: int = 0
@@ -86,7 +82,7 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
     taken: Rate = msgspec.field(default_factory=Rate)
     """Jobs taken per second."""
     pace: Rate = msgspec.field(default_factory=Rate)
-    """The same by `clock`: what could be taken, whatever was asked for or sent away."""
+    """The same by `clock`: what could be taken, whatever was asked for, paused or sent away."""
     waited: int = 0
     """How long jobs have waited for one another, without the present time."""
     waiting_since: int = 0
@@ -125,9 +121,14 @@ class Queue(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.unblock()
         self.keep_time(now)
 
+    def pause(self, paused: bool, now: int) -> None:
+        """Take note of whether it is paused from now on."""
+        self.paused = paused
+        self.keep_time(now)
+
     def keep_time(self, now: int) -> None:
-        """Let the clock run while jobs wait, but not for a provider that sends them away."""
-        runs = self.depth > 0 and not self.failures
+        """Let the clock run while jobs wait, but not for who paused them or sends them away."""
+        runs = self.depth > 0 and not self.failures and not self.paused
         if runs and not self.waiting_since:
             self.waiting_since = now
         elif not runs and self.waiting_since:
@@ -299,62 +300,6 @@ def as_looked_at(member: ClassTerms, queue: Queue, after: float, now: int) -> Qu
     if waited > after:
         turn(looked_at, waited, after)
     return looked_at
-
-
-def expected_wait(queue: Queue, now: int) -> float | None:
-    """Seconds until a job that comes now would be taken; None while nothing is taken."""
-    resting = queue.resting(now)
-    if not queue.depth:
-        return resting
-    rate = queue.pace.now(queue.clock(now))
-    return resting + queue.depth / rate if rate > SLOWEST_PACE else None
-
-
-def wait_to_fear(queue: Queue, now: int) -> float:
-    """Seconds that a job that comes now may wait, by what is taken and by who waits already.
-
-    How long the oldest has waited tells nothing while the newest go first, unless nothing is
-    taken at all.
-    """
-    expected = expected_wait(queue, now)
-    oldest = max(0, now - queue.oldest) / SECOND if queue.oldest else 0.0
-    if expected is None:
-        return max(oldest, queue.resting(now))
-    return expected if queue.newest_first else max(expected, oldest)
-
-
-def fullness(member: ClassTerms, queue: Queue) -> float:
-    """How full a queue is of its tighter bound, 0 to 1 or a little more."""
-    parts = [
-        held / bound
-        for held, bound in (
-            (queue.depth, member.queue_limit),
-            (queue.tokens, member.queue_tokens),
-        )
-        if bound
-    ]
-    return max(parts, default=0.0)
-
-
-def state_of(terms: PoolTerms, member: ClassTerms, queue: Queue, now: int) -> str:
-    """`green`: send more; `amber`: slow down; `red`: stop, or be refused or come too late.
-
-    Red from 90 % of a bound, or when the wait to fear exceeds the class's deadline, or
-    while nothing is taken in or out because somebody paused or drains it, or since its class
-    is interactive now. Amber from half of a bound or of the deadline, while the newest go
-    first, and once a provider that sent attempts away is left alone for more than `NOTED_REST`,
-    but for one that tries, until it takes one.
-    """
-    if terms.paused or member.paused or member.draining or is_adrift(member, queue):
-        return "red"
-    wait = wait_to_fear(queue, now) * SECOND / member.deadline
-    if fullness(member, queue) >= RED or wait >= 1:
-        return "red"
-    if fullness(member, queue) >= AMBER or wait >= AMBER or queue.newest_first:
-        return "amber"
-    if queue.failures and queue.blocked_until - queue.failed_at > NOTED_REST:
-        return "amber"
-    return "green"
 
 
 def due(

@@ -145,6 +145,11 @@ class PoolTerms(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Position of each class by slug."""
         return {terms.slug: c for c, terms in enumerate(self.classes)}
 
+    def is_paused(self, slug: str) -> bool:
+        """Whether somebody paused the whole pool, or that class of it."""
+        c = self.class_index.get(slug)
+        return self.paused or (c is not None and self.classes[c].paused)
+
     @cached_property
     def limit_index(self) -> dict[str, int]:
         """Position of each limit by name."""

@@ -23,12 +23,13 @@ class History:
         self.running: list[Attempt] = []
         self.over: list[Attempt] = []
         self.last_sent_away: float | None = None
+        self.paused = False
         self.spans: list[tuple[float, float, bool]] = []
-        """From, until, and whether jobs waited of a provider that took them."""
+        """From, until, and whether jobs waited that could be taken, by a provider too."""
 
     def passes(self, seconds: float) -> None:
         """Time goes by."""
-        counts = self.waiting > 0 and self.last_sent_away is None
+        counts = self.waiting > 0 and self.last_sent_away is None and not self.paused
         self.spans.append((self.now, self.now + seconds, counts))
         self.now += seconds
 

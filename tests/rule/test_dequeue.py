@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.rule import dequeue
+from budget.rule import dequeue, outlook
 from budget.rule.dequeue import GRACE, MOST_OVERTAKES, Queue, turn
 from budget.rule.rate import Rate
 from budget.rule.terms import SECOND, PoolTerms
@@ -269,7 +269,7 @@ def test_jobs_of_classes_that_are_gone_are_due_to_be_dropped() -> None:
 )
 def test_a_queue_says_when_to_slow_down(fields: Any, queue: Queue, state: str) -> None:
     member = workload("rescore", **fields)
-    assert dequeue.state_of(pool([limit()], member), member, queue, START) == state
+    assert outlook.state_of(pool([limit()], member), member, queue, START) == state
 
 
 @pytest.mark.parametrize("every", [1, 60, 1800])
@@ -283,8 +283,8 @@ def test_a_job_that_comes_after_a_quiet_time_is_not_expected_to_wait(every: int)
         now += every * SECOND
     now += HOUR
     queue.enqueue(1, now + HOUR, now)
-    assert dequeue.expected_wait(queue, now) == pytest.approx(0, abs=1)
-    assert dequeue.state_of(terms, terms.classes[0], queue, now) == "green"
+    assert outlook.expected_wait(queue, now) == pytest.approx(0, abs=1)
+    assert outlook.state_of(terms, terms.classes[0], queue, now) == "green"
 
 
 def test_a_backlog_is_expected_to_wait_as_long_as_it_does() -> None:
@@ -296,7 +296,7 @@ def test_a_backlog_is_expected_to_wait_as_long_as_it_does() -> None:
             queue.enqueue(1, now + HOUR, now)
         while queue.depth:
             if 20 < queue.depth < 60:
-                wait = dequeue.expected_wait(queue, now)
+                wait = outlook.expected_wait(queue, now)
                 assert wait == pytest.approx(queue.depth / 2, rel=0.1)
             now += SECOND // 2
             dequeue.take(terms, {"rescore": queue}, 0, 1, now)
@@ -324,19 +324,19 @@ def test_what_is_left_of_an_attempt_sent_away_makes_no_queue_red() -> None:
     dequeue.take(terms, {"rescore": queue}, 0, 1, now)
     dequeue.take_back(queue, now, now + SECOND // 100)
     queue.enqueue(1, now + HOUR, now + SECOND // 100)
-    assert dequeue.expected_wait(queue, now + SECOND) is None
-    assert dequeue.state_of(terms, terms.classes[0], queue, now + SECOND) == "green"
+    assert outlook.expected_wait(queue, now + SECOND) is None
+    assert outlook.state_of(terms, terms.classes[0], queue, now + SECOND) == "green"
 
 
 @pytest.mark.parametrize(("rest", "state"), [(10, "green"), (11, "amber")])
 def test_a_providers_rest_is_counted_and_shown(rest: int, state: str) -> None:
     queue = Queue(depth=30, waited=HOUR, pace=Rate(1.0, HOUR), failures=1, failed_at=START)
     dequeue.block(queue, None, START + rest * SECOND)
-    assert dequeue.expected_wait(queue, START) == pytest.approx(rest + 30)
+    assert outlook.expected_wait(queue, START) == pytest.approx(rest + 30)
     member = workload("rescore")
     terms = pool([limit()], member)
-    assert dequeue.state_of(terms, member, queue, START) == state
-    assert dequeue.state_of(terms, member, queue, START + rest * SECOND) == state, (
+    assert outlook.state_of(terms, member, queue, START) == state
+    assert outlook.state_of(terms, member, queue, START + rest * SECOND) == state, (
         "until it is over"
     )
 
@@ -345,7 +345,7 @@ def test_a_rest_longer_than_a_deadline_is_feared_though_nothing_was_ever_taken()
     queue = Queue(depth=1, oldest=START, failures=1, failed_at=START)
     dequeue.block(queue, None, START + 300 * SECOND)
     member = workload("rescore")
-    assert dequeue.state_of(pool([limit()], member), member, queue, START) == "red"
+    assert outlook.state_of(pool([limit()], member), member, queue, START) == "red"
 
 
 @pytest.mark.parametrize(("seconds", "newest_first"), [(149, False), (151, True)])

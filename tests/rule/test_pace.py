@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.rule import dequeue
+from budget.rule import dequeue, outlook
 from budget.rule.dequeue import Queue
 from budget.rule.terms import SECOND
 from tests.rule.pace_model import Attempt, History
@@ -23,7 +23,7 @@ class Act(NamedTuple):
     number: int
 
 
-KINDS = ["wait", "enqueue", "take", "succeed", "send_away"]
+KINDS = ["wait", "enqueue", "take", "succeed", "send_away", "pause", "resume"]
 ACTS = st.builds(Act, st.sampled_from(KINDS), st.integers(0, 90))
 
 
@@ -48,7 +48,7 @@ class Story:
         self.history.waiting += 1
 
     def take(self, number: int = 0) -> None:
-        if self.history.waiting:
+        if self.history.waiting and not self.history.paused:
             dequeue.take(TERMS, {"rescore": self.queue}, 0, 1, self.now)
             self.history.take()
 
@@ -68,6 +68,14 @@ class Story:
             self.exact &= not self.history.stood_and_ran(attempt.taken)
             self.history.send_away(attempt)
 
+    def pause(self, number: int = 0) -> None:
+        self.queue.pause(True, self.now)
+        self.history.paused = True
+
+    def resume(self, number: int = 0) -> None:
+        self.queue.pause(False, self.now)
+        self.history.paused = False
+
     def pace(self) -> float:
         return self.queue.pace.now(self.queue.clock(self.now))
 
@@ -80,7 +88,7 @@ class Story:
 
 
 @given(acts=st.lists(ACTS, max_size=60))
-def test_a_pace_is_what_is_taken_while_jobs_wait_of_a_provider_that_takes_them(
+def test_a_pace_is_what_is_taken_while_jobs_wait_that_may_be_taken(
     acts: list[Act],
 ) -> None:
     """A little less, if an attempt sent away lived through a pause: nobody is promised more."""
@@ -105,10 +113,10 @@ def test_a_provider_that_was_left_alone_for_long_says_nothing_about_the_next(bef
     story.wait(60)
     story.take(), story.succeed()
     story.enqueue()
-    wait = dequeue.expected_wait(story.queue, story.now)
+    wait = outlook.expected_wait(story.queue, story.now)
     assert wait is not None
     assert wait <= 1
-    assert dequeue.state_of(TERMS, TERMS.classes[0], story.queue, story.now) == "green"
+    assert outlook.state_of(TERMS, TERMS.classes[0], story.queue, story.now) == "green"
 
 
 def test_what_waited_out_an_outage_is_expected_to_go_as_before_it() -> None:
@@ -122,4 +130,20 @@ def test_what_waited_out_an_outage_is_expected_to_go_as_before_it() -> None:
     story.take(), story.send_away()
     story.wait(HOUR)
     story.take(), story.succeed()
-    assert dequeue.expected_wait(story.queue, story.now) == pytest.approx(150, rel=0.1)
+    assert outlook.expected_wait(story.queue, story.now) == pytest.approx(150, rel=0.1)
+
+
+@pytest.mark.parametrize("seconds", [60, HOUR])
+def test_what_waited_out_a_pause_is_expected_to_go_as_before_it(seconds: int) -> None:
+    """Two a second, then nothing because somebody said so."""
+    story = Story()
+    for _ in range(400):
+        story.enqueue()
+    for _ in range(100):
+        story.history.passes(0.5)
+        story.take(), story.succeed()
+    story.pause()
+    story.wait(seconds)
+    assert outlook.expected_wait(story.queue, story.now) is None, "nobody knows when it is resumed"
+    story.resume()
+    assert outlook.expected_wait(story.queue, story.now) == pytest.approx(150, rel=0.1)

@@ -12,7 +12,7 @@ from budget.models import Pool, WorkloadClass
 from budget.services import UnknownClass, UnknownPool
 from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import enqueue, finish, take, take_one
-from tests.ledger.pools import make_pool
+from tests.ledger.pools import admit, make_pool
 
 __all__ = ["clock"]
 
@@ -87,6 +87,31 @@ def test_a_queue_from_which_or_into_which_nothing_goes_is_red(field: str) -> Non
     queues = services.queues("claims")
     assert getattr(queues["rescore"], field) is True
     assert (queues["rescore"].state, queues["nightly"].state) == ("red", "green")
+
+
+@pytest.mark.parametrize("paused", [WorkloadClass, Pool])
+def test_a_pause_is_no_sign_of_how_fast_jobs_go(
+    paused: type[WorkloadClass] | type[Pool], clock: Clock
+) -> None:
+    for _ in range(4):
+        enqueue(tokens=1)
+    take(), take()
+    before = services.queues("claims")["rescore"].expected_wait_seconds
+    paused.objects.update(paused=True)
+    assert services.queues("claims")["rescore"].expected_wait_seconds is None
+    clock.forward(120)
+    admit(tokens=1)
+    paused.objects.update(paused=False)
+    after = services.queues("claims")["rescore"].expected_wait_seconds
+    assert before is not None
+    assert after == pytest.approx(before, abs=1)
+
+
+def test_a_job_that_comes_in_a_pause_waits_for_none_before_it(clock: Clock) -> None:
+    WorkloadClass.objects.update(paused=True)
+    enqueue()
+    assert services.queues("claims")["rescore"].expected_wait_seconds is None
+    assert services.queues("claims")["nightly"].expected_wait_seconds is None
 
 
 def test_the_order_is_told_though_nobody_takes(clock: Clock) -> None:
