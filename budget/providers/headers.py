@@ -49,13 +49,20 @@ def until(headers: Mapping[str, str], text: str | None) -> float | None:
 
 
 def wait(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the provider asks to stay away: the longest it says, if it says so."""
+    """How many seconds the provider asks to stay away: the longest it says, if it says so.
+
+    Whole seconds that only round milliseconds up are no other hint than those.
+    """
     headers = plain(headers)
-    hints = [_milliseconds(part) for part in headers.get("retry-after-ms", "").split(",")]
+    milliseconds = _numbers(headers.get("retry-after-ms", ""))
+    exact = max(milliseconds, default=0.0) / 1000
     said = headers.get("retry-after", "")
-    hints += [_number(part) for part in said.split(",")]
-    hints.append(until(headers, said))
-    return max((hint for hint in hints if hint is not None), default=None)
+    hints = _numbers(said)
+    if (of_date := until(headers, said)) is not None:
+        hints.append(of_date)
+    if milliseconds and max(hints, default=0.0) - exact < 1:
+        return exact
+    return max(hints, default=None)
 
 
 def limit(
@@ -66,9 +73,10 @@ def limit(
     return [] if told == (None, None) else [ProviderLimit(unit, *told, reset_seconds)]
 
 
-def _milliseconds(text: str) -> float | None:
-    number = _number(text)
-    return None if number is None else number / 1000
+def _numbers(text: str) -> list[float]:
+    """Those of a header that was sent several times."""
+    found = (_number(part) for part in text.split(","))
+    return [number for number in found if number is not None]
 
 
 def _number(text: str | None) -> float | None:

@@ -43,7 +43,7 @@ class Standing:
 
     limits: tuple[ProviderLimit, ...] = ()
     refusal: Literal["", "busy", "money"] = ""
-    """`busy`: too much for now (429, 529). `money`: the spend cap is reached; waiting is no help."""
+    """`busy`: too much for now. `money`: the spend cap is reached; waiting won't do."""
     retry_after_seconds: float | None = None
     """How long the provider asks to stay away."""
 

@@ -77,6 +77,8 @@ def test_of_several_waits_the_longest_counts() -> None:
     assert wait({"retry-after-ms": "1500", "retry-after": "9"}) == 9
     assert wait({"retry-after-ms": "15000", "retry-after": "9"}) == 15
     assert wait({"retry-after": "2, 30, 10"}) == 30
+    assert wait({"retry-after-ms": "1500, 100", "retry-after": "1"}) == 1.5
+    assert wait({"retry-after-ms": "1500", "retry-after": "2"}) == 1.5, "it is only rounded up"
 
 
 def test_how_openai_stands() -> None:
