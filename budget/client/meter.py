@@ -1,18 +1,18 @@
 """What a transport does about each attempt; sync and async ones differ only in how they wait."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from budget.client import stand_in
 from budget.client.call import Call, call_of
 from budget.client.carried import Workload, current
 from budget.client.estimator import Estimator
 from budget.client.exchange import Exchange
 from budget.client.gate import Gate
 from budget.client.source import BETWEEN, calling_site
-from budget.client.verdict import Admitted, Ask, Refused
+from budget.client.verdict import Admitted, Ask
 
 estimates = Estimator()
 """What all transports of a process learn together."""
@@ -21,12 +21,13 @@ UNTAGGED = Workload("")
 
 @dataclass(frozen=True)
 class Meter:
-    """Knows what to ask for a request, and whether a refused one should wait and ask again."""
+    """Knows what to ask for a request, and watches what comes of it."""
 
     gate: Gate
     pool: str | Callable[[str], str]
     """A slug, or what gives one for a model."""
     wait: bool
+    """Whether a refused call may wait and ask again."""
     estimator: Estimator = estimates
     between: frozenset[str] = BETWEEN
 
@@ -51,17 +52,6 @@ class Meter:
             key=str(uuid4()),
         )
 
-    def wait_of(self, refused: Refused, asked_at: float) -> float | None:
-        """In how many seconds to ask again for the caller; None to let it know at once.
-
-        Only if the moment lies before the caller's deadline, which is the workload's.
-        """
-        if not self.wait or refused.retry_after_ms is None or refused.ask.deadline_ms is None:
-            return None
-        left = refused.ask.deadline_ms / 1000 - (time.monotonic() - asked_at)
-        seconds = refused.retry_after_ms / 1000
-        return seconds if seconds < left else None
-
     def exchange_of(self, call: Call, admitted: Admitted) -> Exchange:
         """The attempt that may be made now."""
-        return Exchange(self.gate, self.estimator, call, admitted)
+        return Exchange(stand_in.present() or self.gate, self.estimator, call, admitted)

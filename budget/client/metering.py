@@ -1,10 +1,10 @@
 """What both transports do, for whichever HTTP library they are made."""
 
-import asyncio
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from budget.client import stand_in
+from budget.client.asking import asked, asked_async
 from budget.client.call import Call
 from budget.client.gate import Gate
 from budget.client.library import Library
@@ -51,7 +51,7 @@ class Metering:
         when_unavailable: Choice = "shed",
         between: tuple[str, ...] = (),
     ) -> None:
-        gate = gate or service_of(url, key, when_unavailable)
+        gate = gate or stand_in.present() or service_of(url, key, when_unavailable)
         self._meter = Meter(gate, pool, wait, between=BETWEEN.union(between))
         self._inner = inner if inner is not None else type(self).plain()
 
@@ -75,15 +75,7 @@ class SyncMetering(Metering):
         self._inner.close()
 
     def _admit(self, call: Call) -> Verdict:
-        asked_at, ask = time.monotonic(), self._meter.ask_of(call)
-        while True:
-            verdict = self._meter.gate.admit(ask)
-            if isinstance(verdict, Admitted):
-                return verdict
-            seconds = self._meter.wait_of(verdict, asked_at)
-            if seconds is None:
-                return verdict
-            time.sleep(seconds)
+        return asked(self._meter.gate, self._meter.ask_of(call), self._meter.wait)
 
     def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
         request.headers["accept-encoding"] = READABLE
@@ -122,15 +114,7 @@ class AsyncMetering(Metering):
         await self._meter.gate.leave(self)
 
     async def _admit(self, call: Call) -> Verdict:
-        asked_at, ask = time.monotonic(), self._meter.ask_of(call)
-        while True:
-            verdict = await self._meter.gate.admit_async(ask, self)
-            if isinstance(verdict, Admitted):
-                return verdict
-            seconds = self._meter.wait_of(verdict, asked_at)
-            if seconds is None:
-                return verdict
-            await asyncio.sleep(seconds)
+        return await asked_async(self._meter.gate, self._meter.ask_of(call), self._meter.wait, self)
 
     async def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
         request.headers["accept-encoding"] = READABLE

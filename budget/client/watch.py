@@ -3,11 +3,24 @@
 import os
 import queue
 import threading
+from typing import Protocol
 from weakref import WeakSet
 
-from budget.client.exchange import Exchange
-
 TICK_SECONDS = 1.0
+
+
+class Watched(Protocol):
+    """A call that is under way."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still is."""
+
+    def keep_lease(self) -> None:
+        """Renew its lease if it is time to."""
+
+    def closed(self) -> None:
+        """Nobody wants its answer any more."""
 
 
 class Watch:
@@ -24,27 +37,27 @@ class Watch:
     def forget(self) -> None:
         """Begin afresh, as in a forked child."""
         self._guard = threading.Lock()
-        self._waiting: WeakSet[Exchange] = WeakSet()
-        self._dropped: queue.SimpleQueue[Exchange] = queue.SimpleQueue()
+        self._waiting: WeakSet[Watched] = WeakSet()
+        self._dropped: queue.SimpleQueue[Watched] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def begin(self, exchange: Exchange) -> None:
-        """It waits for its answer."""
+    def begin(self, call: Watched) -> None:
+        """Nobody but the caller hears of it for now."""
         with self._guard:
-            self._waiting.add(exchange)
+            self._waiting.add(call)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="budget-watch", daemon=True)
                 self._thread.start()
 
-    def end(self, exchange: Exchange) -> None:
-        """Its answer has begun, or will not."""
+    def end(self, call: Watched) -> None:
+        """Its answer has begun, or will not; or it has ended."""
         with self._guard:
-            self._waiting.discard(exchange)
+            self._waiting.discard(call)
 
-    def drop(self, exchange: Exchange) -> None:
+    def drop(self, call: Watched) -> None:
         """Nobody has its answer any more; for finalizers."""
-        if exchange.is_open:
-            self._dropped.put(exchange)
+        if call.is_open:
+            self._dropped.put(call)
 
     def settle_dropped(self, seconds: float = 0.0) -> None:
         """Settle what was dropped, once something was or so many seconds are over."""
@@ -60,8 +73,8 @@ class Watch:
             self.settle_dropped(TICK_SECONDS)
             with self._guard:
                 waiting = list(self._waiting)
-            for exchange in waiting:
-                exchange.keep_lease()
+            for call in waiting:
+                call.keep_lease()
             del waiting
 
 

@@ -1,0 +1,42 @@
+"""Asks a gate about a call, and again at the moment it tells, if the caller's deadline allows."""
+
+import asyncio
+import time
+
+from budget.client import stand_in
+from budget.client.gate import Gate
+from budget.client.verdict import Admitted, Ask, Refused, Verdict
+
+
+def asked(gate: Gate, ask: Ask, wait: bool) -> Verdict:
+    """The decision in the end; `wait` says whether to wait for it after a refusal."""
+    asked_at = time.monotonic()
+    while True:
+        verdict = (stand_in.present() or gate).admit(ask)
+        seconds = _wait_of(verdict, asked_at) if wait else None
+        if seconds is None:
+            return verdict
+        time.sleep(seconds)
+
+
+async def asked_async(gate: Gate, ask: Ask, wait: bool, user: object) -> Verdict:
+    """As `asked`, in the running event loop, for a user who will leave the gate in the end."""
+    asked_at = time.monotonic()
+    while True:
+        verdict = await (stand_in.present() or gate).admit_async(ask, user)
+        seconds = _wait_of(verdict, asked_at) if wait else None
+        if seconds is None:
+            return verdict
+        await asyncio.sleep(seconds)
+
+
+def _wait_of(verdict: Verdict, asked_at: float) -> float | None:
+    """In how many seconds to ask again; None if the moment isn't before the deadline."""
+    if isinstance(verdict, Admitted):
+        return None
+    refused: Refused = verdict
+    if refused.retry_after_ms is None or refused.ask.deadline_ms is None:
+        return None
+    left = refused.ask.deadline_ms / 1000 - (time.monotonic() - asked_at)
+    seconds = refused.retry_after_ms / 1000
+    return seconds if seconds < left else None

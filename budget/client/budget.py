@@ -1,0 +1,212 @@
+"""The budget for callers without an SDK: whoever makes the call says what it needs and used."""
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from uuid import uuid4
+
+from budget.client import stand_in
+from budget.client.asking import asked, asked_async
+from budget.client.carried import current
+from budget.client.gate import Gate
+from budget.client.service import service_of
+from budget.client.source import calling_site
+from budget.client.verdict import NOTHING, Admitted, Ask, Choice, Ending, Outcome, Refused, Verdict
+from budget.client.watch import watch
+from budget.client.workload import workload
+from budget.providers import Tokens
+
+
+class NotAdmitted(Exception):
+    """The call may not be made; `refused` says all about it."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.detail)
+        self.refused = refused
+
+
+class Shed(NotAdmitted):
+    """Not now, or not at all."""
+
+    @property
+    def reason(self) -> str:
+        """Of the service's closed set, or `away`."""
+        return self.refused.reason
+
+    @property
+    def retry_after_seconds(self) -> float | None:
+        """When to come back; None if that is of no use."""
+        again = self.refused.retry_after_ms
+        return None if again is None else again / 1000
+
+
+class Denied(NotAdmitted):
+    """The key, or what was asked under it, is wrong."""
+
+
+class OpenCall:
+    """An admitted call while it is under way; tell it what the call used."""
+
+    def __init__(self, gate: Gate, admitted: Admitted) -> None:
+        self.admitted = admitted
+        self._gate = gate
+        ask = admitted.ask
+        self._used = Tokens(ask.input_tokens, ask.output_tokens)
+        self._outcome: Outcome | None = None
+        self._renewed_at = time.monotonic()
+        self.is_open = True
+
+    def settle(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cached_input_tokens: int = 0,
+        outcome: Outcome = "succeeded",
+    ) -> None:
+        """Record what the call used; without it the estimate stands. Settled at the block's end."""
+        self._used = Tokens(input_tokens, output_tokens, cached_input_tokens)
+        self._outcome = outcome
+
+    def cancel(self) -> None:
+        """The call was never made: all of it is given back."""
+        self._used, self._outcome = NOTHING, "cancelled"
+
+    def keep_lease(self) -> None:
+        """Renew the lease once half of it is over; done for as long as the block lasts."""
+        seconds, now = self.admitted.lease_seconds, time.monotonic()
+        if seconds is not None and now > self._renewed_at + seconds / 2:
+            self._renewed_at = now
+            self._gate.renew(self.admitted, seconds / 2)
+
+    def closed(self, failed: bool = True) -> None:
+        """The block has ended."""
+        if self.is_open:
+            self.is_open = False
+            outcome: Outcome = self._outcome or ("failed" if failed else "succeeded")
+            self._gate.settle(self.admitted, Ending(outcome, self._used))
+
+
+class _Budget:
+    """What both have in common."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        gate: Gate | None = None,
+        wait: bool = True,
+        when_unavailable: Choice = "shed",
+    ) -> None:
+        self._gate = gate or stand_in.present() or service_of(url, key, when_unavailable)
+        self._wait = wait
+
+    def _ask(
+        self,
+        pool: str,
+        workload_class: str | None,
+        input_tokens: int,
+        output_tokens: int,
+        deadline: float | None,
+        source: str,
+        tags: Mapping[str, Any],
+    ) -> Ask:
+        name, work = workload_class, current()
+        if name is None and work is not None:
+            name = work.workload_class
+        if name is not None:
+            with workload.of(name, deadline, source, tags) as work:
+                pass
+        left = deadline if work is None else work.remaining_seconds
+        return Ask(
+            pool=pool,
+            workload_class=name,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            deadline_ms=None if left is None else max(1, int(1000 * left)),
+            source=(work.source if work else source) or calling_site(),
+            tags=work.tags if work else tags,
+            key=str(uuid4()),
+        )
+
+    def _opened(self, verdict: Verdict) -> OpenCall:
+        if isinstance(verdict, Refused):
+            raise Shed(verdict) if verdict.reason else Denied(verdict)
+        call = OpenCall(stand_in.present() or self._gate, verdict)
+        watch.begin(call)
+        return call
+
+
+class Budget(_Budget):
+    """Admits calls before they are made, and settles them.
+
+    Address and key are those of the environment's TOKEN_BUDGET_URL and TOKEN_BUDGET_KEY unless
+    given; `gate` is where else to ask. `wait`: whether a refused call waits, and asks again, if
+    the moment it is told lies before its deadline. Connections are kept, and shared by all
+    budgets of a process; threads and forked children may use one alike.
+    """
+
+    @contextmanager
+    def admit(
+        self,
+        pool: str,
+        workload_class: str | None = None,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        deadline: float | None = None,
+        source: str = "",
+        tags: Mapping[str, Any] | None = None,
+    ) -> Iterator[OpenCall]:
+        """Admit a call for the length of a `with` block, and settle it at the end.
+
+        What isn't given is the present `workload`'s; `deadline` is in seconds. An exception in
+        the block settles the call as failed. Raises Shed, Denied, ValueError.
+        """
+        ask = self._ask(
+            pool, workload_class, input_tokens, output_tokens, deadline, source, tags or {}
+        )
+        call = self._opened(asked(self._gate, ask, self._wait))
+        try:
+            yield call
+        except BaseException:
+            call.closed()
+            raise
+        finally:
+            watch.end(call)
+        call.closed(failed=False)
+
+
+class AsyncBudget(_Budget):
+    """As `Budget`, for callers in an event loop; `aclose` it before the loop ends."""
+
+    @asynccontextmanager
+    async def admit(
+        self,
+        pool: str,
+        workload_class: str | None = None,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        deadline: float | None = None,
+        source: str = "",
+        tags: Mapping[str, Any] | None = None,
+    ) -> AsyncIterator[OpenCall]:
+        """As `Budget.admit`, in an `async with` block."""
+        ask = self._ask(
+            pool, workload_class, input_tokens, output_tokens, deadline, source, tags or {}
+        )
+        call = self._opened(await asked_async(self._gate, ask, self._wait, self))
+        try:
+            yield call
+        except BaseException:
+            call.closed()
+            raise
+        finally:
+            watch.end(call)
+        call.closed(failed=False)
+
+    async def aclose(self) -> None:
+        """Close the running event loop's connections to the service, once nobody uses them."""
+        await self._gate.leave(self)
