@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from budget.api import admissions, calls, health, jobs, pools, schema, usage
+from budget.api import admissions, callers, calls, health, jobs, pools, schema, usage
 from budget.metrics.views import metrics
 
 app_name = "budget"
@@ -13,6 +13,7 @@ api = [
     path("admissions/<str:admission_id>", calls.AdmissionView.as_view(), name="admission"),
     path("admissions/<str:admission_id>/settle", calls.SettleView.as_view(), name="settle"),
     path("admissions/<str:admission_id>/renew", calls.RenewView.as_view(), name="renew"),
+    path("callers", callers.CallersView.as_view(), name="callers"),
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
     path("jobs/<str:job_id>", jobs.JobDetailView.as_view(), name="job"),
     path("jobs/<str:job_id>/cancel", jobs.CancelJobView.as_view(), name="cancel_job"),

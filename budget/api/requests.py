@@ -1,6 +1,7 @@
 """What callers send. Each description is shown in the schema and in the refusal of a bad value."""
 
 from typing import Annotated, Any
+from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -14,6 +15,7 @@ from budget.ledger.operations import (
     MAX_TOKENS,
     Outcome,
 )
+from budget.services.away import LONGEST_AGO_MS, MOST_REPORTS, Choice
 
 MAX_BATCH = 100
 
@@ -193,3 +195,56 @@ class JobBody(Struct, forbid_unknown_fields=True, kw_only=True):
     deadline_ms: Deadline = None
     source: Source = ""
     tags: Tags = {}
+
+
+AwayCount = Annotated[int, Meta(ge=0, le=MAX_TOKENS)]
+MillisecondsAgo = Annotated[int, Meta(ge=0, le=LONGEST_AGO_MS)]
+
+
+class AwayBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Calls of one class that the process decided on by one choice, while the service was away."""
+
+    report: Annotated[
+        UUID, Meta(description="A UUID of its own: the report is counted once, however often sent.")
+    ]
+    workload_class: Annotated[
+        Slug | None, Meta(description="Slug of the calls' workload class; null if untagged.")
+    ] = None
+    choice: Annotated[Choice, Meta(description="What they were decided by: admit, shed or local.")]
+    admitted: Annotated[AwayCount, Meta(description="Calls that were made: whole.")]
+    shed: Annotated[AwayCount, Meta(description="Calls that were not: whole.")]
+    input_tokens: Annotated[
+        AwayCount, Meta(description="Input tokens of the calls that were made: whole.")
+    ]
+    output_tokens: Annotated[
+        AwayCount, Meta(description="Output tokens of the calls that were made: whole.")
+    ]
+    first_at_ms_ago: Annotated[
+        MillisecondsAgo,
+        Meta(description="Whole milliseconds since the first of these calls, at most 30 days."),
+    ]
+    last_at_ms_ago: Annotated[
+        MillisecondsAgo,
+        Meta(description="Whole milliseconds since the last of these calls."),
+    ]
+
+
+class CallerBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A process that calls, and what it decided while the service was away."""
+
+    pool: Annotated[Slug, Meta(description="Slug of the pool that it calls.", examples=["claims"])]
+    process: Annotated[
+        UUID, Meta(description="A UUID that the process made for itself; a forked one another.")
+    ]
+    name: Annotated[
+        str,
+        Meta(
+            max_length=MAX_TEXT,
+            pattern=NO_NUL,
+            description="What people know it by, up to 200 characters.",
+            examples=["web-1:4711"],
+        ),
+    ] = ""
+    away: Annotated[
+        list[AwayBody], Meta(max_length=MOST_REPORTS, description="Up to 100 reports.")
+    ] = []

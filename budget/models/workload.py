@@ -1,7 +1,7 @@
 """Workload classes and their terms on a pool."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, cast
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -128,6 +128,12 @@ class WorkloadClass(Checked):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def choice_when_away(self) -> Literal["admit", "shed", "local"]:
+        """What its callers do while this service is away: as chosen, or as its tier does."""
+        by_tier = Unavailable.LOCAL if self.tier == "interactive" else Unavailable.SHED
+        return cast(Literal["admit", "shed", "local"], self.when_unavailable or by_tier.value)
 
     def clean(self) -> None:
         """Refuse a queue that is too small for the largest call: it could never hold that job."""

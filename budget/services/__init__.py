@@ -33,6 +33,8 @@ from budget.ledger.operations import (
     Settled,
 )
 from budget.ledger.tally import ClassTally
+from budget.services.away import AwayReport
+from budget.services.callers import PoolForCallers, caller_processes, hear
 from budget.services.calls import (
     OpenCall,
     admission,
@@ -55,6 +57,7 @@ __all__ = [
     "Admission",
     "AdmissionRequest",
     "AlreadySettled",
+    "AwayReport",
     "BudgetError",
     "CallOfJob",
     "CallWasShed",
@@ -71,6 +74,7 @@ __all__ = [
     "LedgerUnavailable",
     "OpenCall",
     "Outcome",
+    "PoolForCallers",
     "PoolSnapshot",
     "QueueView",
     "Renewed",
@@ -86,6 +90,7 @@ __all__ = [
     "admission",
     "admit",
     "admit_many",
+    "caller_processes",
     "cancel",
     "cancel_job",
     "cancel_jobs",
@@ -94,6 +99,7 @@ __all__ = [
     "enqueue",
     "explain",
     "finish",
+    "hear",
     "job",
     "jobs_by_id",
     "keep_minutes",

@@ -29,6 +29,7 @@ OPERATIONS = [
     "cancel_job",
     "enqueue",
     "explain",
+    "hear",
     "job",
     "pool",
     "renew",

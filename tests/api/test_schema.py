@@ -25,6 +25,7 @@ def test_the_schema_names_every_operation(schema: dict[str, Any]) -> None:
         "cancel_job",
         "enqueue",
         "explain",
+        "hear",
         "job",
         "pool",
         "renew",
@@ -55,7 +56,15 @@ def test_every_error_is_a_problem(schema: dict[str, Any]) -> None:
 
 
 def test_every_field_of_a_request_is_explained(schema: dict[str, Any]) -> None:
-    for name in ("AdmissionBody", "BatchItem", "SettleBody", "RenewBody", "JobBody"):
+    for name in (
+        "AdmissionBody",
+        "BatchItem",
+        "SettleBody",
+        "RenewBody",
+        "JobBody",
+        "CallerBody",
+        "AwayBody",
+    ):
         for field in schema["components"]["schemas"][name]["properties"].values():
             assert field["description"]
 

@@ -1,0 +1,113 @@
+"""What callers decided by themselves while the service was away: taken in once, and shown."""
+
+from collections.abc import Sequence
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+from django.db import connection
+
+from budget.ledger.errors import Forbidden, Implausible
+from budget.ledger.operations import Caller, check_text, check_tokens, check_whole
+from budget.rule.terms import PoolTerms
+
+Choice = Literal["admit", "shed", "local"]
+CHOICES: tuple[Choice, ...] = ("admit", "shed", "local")
+
+MOST_REPORTS = 100
+LONGEST_AGO_MS = 2_592_000_000
+"""Thirty days."""
+
+
+class AwayReport(msgspec.Struct, kw_only=True):
+    """Calls of one class that one process decided on by one choice, while the service was away.
+
+    Times are told as milliseconds ago: the caller's clock may be wrong.
+    """
+
+    report: UUID
+    """Under one id it is counted once, however often it comes."""
+    workload_class: str | None
+    """A slug; None for untagged calls."""
+    choice: Choice
+    admitted: int
+    shed: int
+    input_tokens: int
+    """Of the admitted calls."""
+    output_tokens: int
+    first_at_ms_ago: int
+    last_at_ms_ago: int
+
+
+# In the order of their keys, so that nobody waits for each other in a circle. A class that the
+# policy doesn't know is counted as untagged, lest callers make up ever new classes.
+TAKE_IN = """
+WITH taken AS (
+    INSERT INTO budget_awayreport (
+        pool_id, report, workload_class, key_prefix, choice, admitted, shed, input_tokens,
+        output_tokens, first_at, last_at, received_at
+    )
+    SELECT %(pool)s, report, coalesce(workload_class, ''), %(key)s, choice, admitted, shed,
+        input_tokens, output_tokens, now() - first_at_ms_ago * interval '1 ms',
+        now() - last_at_ms_ago * interval '1 ms', now()
+    FROM jsonb_to_recordset(%(reports)s::jsonb) AS r (
+        report uuid, workload_class text, choice text, admitted bigint, shed bigint,
+        input_tokens bigint, output_tokens bigint, first_at_ms_ago bigint, last_at_ms_ago bigint
+    )
+    ORDER BY report
+    ON CONFLICT (report) DO NOTHING
+    RETURNING *
+)
+INSERT INTO budget_awaytotal AS t (
+    pool_id, workload_class, choice, admitted, shed, input_tokens, output_tokens
+)
+SELECT pool_id,
+    CASE WHEN workload_class = ANY (%(classes)s) THEN workload_class ELSE '' END AS slug,
+    choice, sum(admitted), sum(shed), sum(input_tokens), sum(output_tokens)
+FROM taken GROUP BY pool_id, slug, choice ORDER BY pool_id, slug, choice
+ON CONFLICT (pool_id, workload_class, choice) DO UPDATE SET
+    admitted = t.admitted + excluded.admitted,
+    shed = t.shed + excluded.shed,
+    input_tokens = t.input_tokens + excluded.input_tokens,
+    output_tokens = t.output_tokens + excluded.output_tokens
+"""
+
+
+def take_in(pool_id: int, terms: PoolTerms, reports: Sequence[AwayReport], key_prefix: str) -> None:
+    """Store reports that are new, and add them to the totals; the others change nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            TAKE_IN,
+            {
+                "pool": pool_id,
+                "key": key_prefix,
+                "classes": [member.slug for member in terms.classes],
+                "reports": msgspec.json.encode(reports).decode(),
+            },
+        )
+
+
+def check_reports(reports: Sequence[AwayReport], caller: Caller) -> None:
+    """Refuses what cannot be right, with Implausible, and other keys' classes, with Forbidden."""
+    if len(reports) > MOST_REPORTS:
+        raise Implausible("away", f"has more than {MOST_REPORTS} reports.")
+    for n, report in enumerate(reports):
+        _check(report, f"away[{n}]")
+        slug = report.workload_class
+        if None not in (slug, caller.classes) and slug not in caller.classes:
+            raise Forbidden(f"This key may not use the workload class {slug!r}.")
+
+
+def _check(report: AwayReport, place: str) -> None:
+    if report.workload_class is not None:
+        check_text(f"{place}.workload_class", report.workload_class, shortest=1)
+    if report.choice not in CHOICES:
+        raise Implausible(f"{place}.choice", f"must be one of {', '.join(CHOICES)}.")
+    for name in ("admitted", "shed", "input_tokens", "output_tokens"):
+        check_tokens(f"{place}.{name}", getattr(report, name))
+    for name in ("first_at_ms_ago", "last_at_ms_ago"):
+        check_whole(f"{place}.{name}", getattr(report, name), 0, LONGEST_AGO_MS)
+    if report.last_at_ms_ago > report.first_at_ms_ago:
+        raise Implausible(
+            f"{place}.last_at_ms_ago", "must not be longer ago than `first_at_ms_ago`."
+        )
