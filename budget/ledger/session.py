@@ -41,6 +41,8 @@ class Session:
         self._policy: Policy | None = None
         self._batches = 0
         self._ahead = 0.0
+        self.pool_is_gone = False
+        """Whether the last batch found no pool to decide on."""
 
     def clock(self) -> float:
         """The database's time, as of the last batch: seconds since the epoch."""
@@ -77,6 +79,7 @@ class Session:
                 decided = None
             else:
                 decided = self._decide(connection, pipeline, reading, submissions)
+        self.pool_is_gone = decided is None
         if decided is not None:
             answers, self._known = decided
             return answers
@@ -84,7 +87,7 @@ class Session:
         if reading is None and store.restore_lock(connection, self.pool_id):
             return self.decide(submissions)
         self.close()
-        return [_unknown_to(submission.operation) for submission in submissions]
+        return [unknown_to(submission.operation) for submission in submissions]
 
     def recover(self) -> bool:
         """Roll back after an error. False if the connection is lost, perhaps with a commit."""
@@ -232,7 +235,8 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
         return error
 
 
-def _unknown_to(operation: Operation) -> BudgetError:
+def unknown_to(operation: Operation) -> BudgetError:
+    """What is said to an operation on a pool that is gone."""
     if isinstance(operation, Admit | Enqueue):
         return UnknownPool(f"There is no pool {operation.request.pool!r}.")
     if isinstance(operation, Take | Collect | RenewMany):

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 import psycopg
@@ -15,7 +16,7 @@ from budget.ledger.errors import BudgetError, Implausible, LedgerUnavailable
 from budget.ledger.job_operations import CancelJob, Enqueued, Finish, Taken, handed_back
 from budget.ledger.operations import Admission, Settle
 from budget.ledger.protocol import Answer, Operation
-from budget.ledger.session import Session
+from budget.ledger.session import Session, unknown_to
 from budget.ledger.submission import Submission
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ class Writer:
     """Decides the operations of one pool in this process.
 
     Every submitted operation gets exactly one answer, after its transaction has
-    committed. The thread outlives lost connections, deadlocks and bad operations.
+    committed. The thread outlives lost connections, deadlocks and bad operations, and ends
+    by itself once the pool is gone.
     """
 
     def __init__(self, pool_id: int) -> None:
@@ -58,6 +60,7 @@ class Writer:
         self._expected = 1
         """How many callers are about: those just answered, and those that waited meanwhile."""
         self._patience = 0.0
+        self._over = False
         self._gathered = threading.Event()
         self._wanted = NOBODY
         """How many must wait for the writer to be woken while it gathers a batch."""
@@ -75,7 +78,14 @@ class Writer:
         if self._queue.qsize() >= self._wanted:
             self._wanted = NOBODY
             self._gathered.set()
+        if self._over:
+            submission.deliver(unknown_to(operation))
         return submission
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended because its pool is gone: nothing is decided any more."""
+        return self._over
 
     def stop(self, seconds: float = 5.0) -> None:
         """Answer what waits, then end the thread and its connection."""
@@ -91,11 +101,22 @@ class Writer:
                     self._process(batch)
                 else:
                     self._close_minute()
+                    running = not self._session.pool_is_gone
             except Exception as error:
                 logger.exception("The ledger of pool %s failed; it goes on.", self.pool_id)
                 for submission in batch:
                     submission.deliver(_refusal(error))
+        self._over = self._session.pool_is_gone
+        if self._over:
+            self._turn_away()
         self._session.close()
+
+    def _turn_away(self) -> None:
+        """Tell those that came meanwhile that the pool is gone; later ones are told at once."""
+        with suppress(Empty):
+            while True:
+                if (submission := self._queue.get_nowait()) is not None:
+                    submission.deliver(unknown_to(submission.operation))
 
     def _take(self) -> tuple[list[Submission], bool]:
         """Everything that waits, up to a batch; False with it when the writer is to stop.

@@ -59,10 +59,10 @@ def stop_writers() -> None:
 
 def _writer(pool_id: int) -> Writer:
     writer = _writers.get(pool_id)
-    if writer is None:
+    if writer is None or writer.is_over:
         with _guard:
             writer = _writers.get(pool_id)
-            if writer is None:
+            if writer is None or writer.is_over:
                 writer = _writers[pool_id] = Writer(pool_id)
     return writer
 

@@ -18,9 +18,9 @@ import pytest
 from django.db import connection, connections
 
 from budget import services
-from budget.ledger import queries
+from budget.ledger import queries, writer
 from budget.ledger.balances import decode_balances
-from budget.ledger.errors import Implausible
+from budget.ledger.errors import Implausible, UnknownPool
 from budget.ledger.store import MOST_LAPSES
 from budget.ledger.writers import answer_of, patience, stop_writers, submit
 from budget.models import Call, Limit, PolicyRevision, Pool, PoolLock, PoolState, WorkloadClass
@@ -272,6 +272,43 @@ def test_a_lost_lock_row_comes_back(pool: Pool) -> None:
     assert admit().admitted
     assert PoolLock.objects.count() == 1
     assert available() == 98_000
+
+
+def test_the_writer_of_a_deleted_pool_ends(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_seconds_of_minute", lambda clock: 0.0)
+    monkeypatch.setattr(writer, "LAG", (0.1, 0.1))
+    stop_writers()
+    admit()
+    thread = writer_of(pool.pk)
+    assert thread is not None
+    wanted = submission(pool.pk, request())
+    Pool.objects.all().delete()
+    thread.join(5)
+    assert not thread.is_alive()
+    with bystander() as other:
+        assert eventually(lambda: not terminate_ledger_connections(other))
+    with pytest.raises(UnknownPool):
+        answer_of(submit(pool.pk, wanted.operation), patience())
+
+
+def test_who_comes_as_a_writer_ends_is_told_that_the_pool_is_gone(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_seconds_of_minute", lambda clock: 0.0)
+    monkeypatch.setattr(writer, "LAG", (0.1, 0.1))
+    mine = writer.Writer(pool.pk)
+    wanted = submission(pool.pk, request())
+    Pool.objects.all().delete()
+    assert eventually(lambda: mine.is_over)
+    with pytest.raises(UnknownPool):
+        answer_of(mine.submit(wanted.operation), patience())
+    mine.stop()
+
+
+def writer_of(pool_id: int) -> threading.Thread | None:
+    """The thread that decides a pool's operations."""
+    names = {thread.name: thread for thread in threading.enumerate()}
+    return names.get(f"budget-ledger-{pool_id}")
 
 
 def test_many_callers_at_once_are_all_answered_once(pool: Pool) -> None:
