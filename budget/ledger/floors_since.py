@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from budget.ledger.clock import moment
 from budget.ledger.tally import allowance
+from budget.ledger.terms import Policy
 from budget.models import PolicyRevision
 from budget.rule.terms import PoolTerms
 
@@ -26,13 +28,15 @@ class FloorsSince(NamedTuple):
 
 
 def floors_between(
-    pool_id: int, start: datetime, end: datetime, present: PoolTerms
+    pool_id: int, start: datetime, end: datetime, present: Policy
 ) -> list[FloorsSince]:
     """Those of every policy version that held meanwhile, in order.
 
     The first began at or before the start, unless more than the newest 500 versions came since.
     """
-    return list(_newest_first(pool_id, start, end))[::-1] or [_floors(present, ALWAYS)]
+    if moment(present.changed_at) <= start:
+        return [_floors(present.terms, moment(present.changed_at))]
+    return list(_newest_first(pool_id, start, end))[::-1] or [_floors(present.terms, ALWAYS)]
 
 
 def _newest_first(pool_id: int, start: datetime, end: datetime) -> Iterator[FloorsSince]:

@@ -7,12 +7,11 @@ import msgspec
 
 from budget.ledger.clock import MINUTE, minute_of, moment
 from budget.ledger.floors_since import FloorsSince, floors_between
-from budget.ledger.history_rows import Row, rows
+from budget.ledger.history_rows import NAMES, Row, rows
 from budget.ledger.tally import ClassTally, allowance, leading_name
-from budget.ledger.usage_columns import COUNTS, MEASURED, PEAKS, REASONS
+from budget.ledger.usage_columns import COUNTS, MEASURED, REASONS
 from budget.ledger.view import View, look, picture
-
-LONG_AGO = moment(0)
+from budget.rule.terms import SECOND
 
 Column = list[Any]
 
@@ -82,7 +81,7 @@ def history(pool_id: int, start: datetime, end: datetime, step: timedelta) -> Us
         minutes=found.minutes,
         allowance=found.allowance,
         classes=found.classes,
-        floors=floors_between(pool_id, start, end, view.terms),
+        floors=floors_between(pool_id, start, end, view.policy),
         at=moment(view.balances.pool.at),
         now=picture(view),
     )
@@ -96,7 +95,7 @@ class _Steps:
         self.minutes: list[int | None] = [None] * count
         self.allowance: list[int | None] = [None] * count
         self.classes: dict[str, ClassHistory] = {}
-        self._last: dict[tuple[int, str], datetime] = {}
+        self._last: dict[tuple[int, str], int] = {}
 
     def add(self, row: Row) -> None:
         """Add the closed minutes of one class in one step."""
@@ -104,7 +103,7 @@ class _Steps:
         self.minutes[n], self.allowance[n] = row.minutes, row.allowance
         self._last[n, row.workload_class] = row.last
         member = self._of(row.workload_class)
-        for name, number in zip((*COUNTS, *MEASURED, *PEAKS), row.numbers, strict=True):
+        for name, number in zip(NAMES, row.numbers, strict=True):
             member.columns[name][n] = number
         for kind in REASONS:
             for reason, count in row.reasons.get(kind, {}).items():
@@ -125,7 +124,7 @@ class _Steps:
         n = (began - self._start) // self._step
         slugs = {*tallies, *(member.slug for member in view.terms.classes)}
         if not 0 <= n < self._steps or any(
-            self._last.get((n, slug), LONG_AGO) >= began for slug in slugs
+            self._last.get((n, slug), 0) >= start // SECOND for slug in slugs
         ):
             return
         self.minutes[n] = (self.minutes[n] or 0) + 1
@@ -143,19 +142,19 @@ class _Steps:
 
     def fill(self) -> None:
         """Where the pool's minutes were recorded, a class without any did nothing."""
-        for n, minutes in enumerate(self.minutes):
-            if minutes is not None:
-                for slug, member in self.classes.items():
-                    measured = MEASURED if (n, slug) not in self._last else ()
-                    for name in (*COUNTS, *measured):
-                        member.columns[name][n] = member.columns[name][n] or 0
-                    for column in (*member.shed.values(), *member.would_shed.values()):
-                        column[n] = column[n] or 0
+        known = [minutes is not None for minutes in self.minutes]
+        for slug, member in self.classes.items():
+            silent = [k and (n, slug) not in self._last for n, k in enumerate(known)]
+            for name in COUNTS:
+                _fill(member.columns[name], known)
+            for name in MEASURED:
+                _fill(member.columns[name], silent)
+            for column in (*member.shed.values(), *member.would_shed.values()):
+                _fill(column, known)
 
     def _of(self, slug: str) -> ClassHistory:
         if slug not in self.classes:
-            names = (*COUNTS, *MEASURED, *PEAKS)
-            self.classes[slug] = ClassHistory({name: self._blank() for name in names}, {}, {})
+            self.classes[slug] = ClassHistory({name: self._blank() for name in NAMES}, {}, {})
         return self.classes[slug]
 
     def _count_reason(self, into: dict[str, Column], n: int, reason: str, count: int) -> None:
@@ -164,3 +163,9 @@ class _Steps:
 
     def _blank(self) -> Column:
         return [None] * self._steps
+
+
+def _fill(column: Column, where: list[bool]) -> None:
+    """Put 0 for None at the steps named."""
+    if None in column:
+        column[:] = [0 if n is None and w else n for n, w in zip(column, where, strict=True)]

@@ -11,13 +11,15 @@ from budget.ledger.usage_columns import COUNTS, MEASURED, PEAKS
 from budget.models import UsageHour, UsageMinute
 
 HOUR = timedelta(hours=1)
+NAMES = (*COUNTS, *MEASURED, *PEAKS)
 
 # All in one statement, hence of one snapshot. Amounts of another leading limit are left out.
 # A class that came or went within a step has fewer minutes than the pool.
 ROWS = """
 WITH found AS MATERIALIZED (
     SELECT (extract(epoch FROM {time})::bigint - %(first)s) / %(seconds)s AS step,
-        {time} AS began, *, leading_limit IN ('', %(leading)s) AS comparable
+        {time} AS began, minute, minutes, allowance, workload_class, shed, would_shed, {names},
+        leading_limit IN ('', %(leading)s) AS comparable
     FROM {table} WHERE pool_id = %(pool)s AND {time} >= %(start)s AND {time} < %(end)s
 ), pool AS (
     SELECT step, sum(minutes)::bigint AS minutes, sum(allowance)::bigint AS allowance FROM (
@@ -40,7 +42,8 @@ WITH found AS MATERIALIZED (
 ), classes AS (
     SELECT step, workload_class, max(minute) AS last, {columns} FROM found GROUP BY 1, 2
 )
-SELECT step, workload_class, last, pool.minutes, pool.allowance, reasons, {names}
+SELECT step, workload_class, extract(epoch FROM last)::bigint, pool.minutes, pool.allowance,
+    reasons, {names}
 FROM classes JOIN pool USING (step) LEFT JOIN reasons USING (step, workload_class)
 """
 
@@ -50,15 +53,15 @@ class Row(NamedTuple):
 
     step: int
     workload_class: str
-    last: datetime
-    """The last minute in it."""
+    last: int
+    """When the last minute in it began, in seconds since the epoch."""
     minutes: int
     """How many minutes of the step are recorded of the pool."""
     allowance: int | None
     reasons: dict[str, dict[str, int]]
     """Counts by reason, of `shed` and `would_shed`."""
     numbers: list[Any]
-    """COUNTS, MEASURED and PEAKS."""
+    """By NAMES."""
 
 
 def rows(
@@ -75,7 +78,7 @@ def rows(
         table=table._meta.db_table,
         time=time,
         columns=", ".join(columns),
-        names=", ".join((*COUNTS, *MEASURED, *PEAKS)),
+        names=", ".join(NAMES),
     )
     bounds: dict[str, Any] = {
         "pool": pool_id,
