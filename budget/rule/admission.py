@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from budget.rule.decide import Obstacle, drawn, obstacle, standings
 from budget.rule.decision import Decision, Reason, Standing
-from budget.rule.pool import Offer, PoolState, charge
+from budget.rule.pool import Offer, PoolState, charge, explain
 from budget.rule.retry_after import promise, retry_moment, spread
 from budget.rule.terms import SECOND, PoolTerms
 
@@ -65,6 +65,7 @@ def _admit(
     c = call.workload_class
     state.promises.pop(call.key, None)
     if would_be is not None:
+        explain(state, call.costs)
         reason, limit = would_be
         return Decision(
             admitted=True, workload_class=c, would_be=reason, limit=limit, standings=touched

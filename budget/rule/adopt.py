@@ -31,9 +31,11 @@ def adopt(old: PoolTerms, state: PoolState, new: PoolTerms, changed_at: int) -> 
         before = old.limit_index.get(split.terms.name)
         if before is not None:
             carried.since[d] = state.since[before]
+            carried.explained[d] = state.explained[before]
             carried.levels[d] = _carry(
                 splits(old, state)[before], state.levels[before], split, moved, state.at
             )
+    carried.backoff_widened_at = state.backoff_widened_at
     carried.promises = _carry_promises(old, state, new)
     return carried
 

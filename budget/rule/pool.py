@@ -12,6 +12,10 @@ from budget.rule.terms import SECOND, PoolTerms
 
 ACTIVITY = 30 * SECOND
 """For how long a class counts as at work after it was last offered a call."""
+MINUTE = 60 * SECOND
+UNKNOWN = 1e18
+MOST_EXPLAINED = 4
+"""Minutes' worth of a limit: calls that the provider refused would explain ever more."""
 
 
 class Offer(msgspec.Struct, kw_only=True):
@@ -62,6 +66,15 @@ class PoolState(msgspec.Struct, kw_only=True):
     """The median time from admission to settlement of each class, in seconds."""
     promises: dict[str, Promise] = {}
     """By the key of the caller who holds it, in the order in which they were made."""
+    explained: list[float] = []
+    """What may be missing of each limit at the provider for reasons that are known: `observe`."""
+    backoff_widened_at: int = 0
+    """When a backoff last began, or took in another tier."""
+
+    def __post_init__(self) -> None:
+        """A program that explained nothing has left it: for a while, all is explained."""
+        if not self.explained:
+            self.explained = [UNKNOWN] * len(self.limits)
 
 
 def fresh(terms: PoolTerms, now: int) -> PoolState:
@@ -76,6 +89,7 @@ def fresh(terms: PoolTerms, now: int) -> PoolState:
         last_offered=[0] * classes,
         backoff_until=[0] * classes,
         call_times=[Quantile(0.5) for _ in range(classes)],
+        explained=[0.0] * len(terms.limits),
     )
 
 
@@ -83,8 +97,10 @@ def advance(terms: PoolTerms, state: PoolState, now: int) -> None:
     """Move the state to `now`. A moment before the state's own changes nothing."""
     if now <= state.at:
         return
-    for split, level in zip(splits(terms, state), state.levels, strict=True):
+    for d, (split, level) in enumerate(zip(splits(terms, state), state.levels, strict=True)):
         level.advance(split, state.at, now)
+        explained = min(state.explained[d], MOST_EXPLAINED * split.rate * MINUTE)
+        state.explained[d] = max(0.0, explained - split.rate * (now - state.at))
     state.at = now
     lapsed = [key for key, promise in state.promises.items() if promise.until < now]
     for key in lapsed:
@@ -96,6 +112,7 @@ def charge(terms: PoolTerms, state: PoolState, c: int, costs: Sequence[int]) -> 
 
     Untouched limits get a charge of 0, so that a later overrun knows where it belongs.
     """
+    explain(state, costs)
     return [
         Charge(
             split.terms.name,
@@ -105,6 +122,12 @@ def charge(terms: PoolTerms, state: PoolState, c: int, costs: Sequence[int]) -> 
         )
         for split, level, cost in zip(splits(terms, state), state.levels, costs, strict=True)
     ]
+
+
+def explain(state: PoolState, costs: Sequence[int]) -> None:
+    """The provider will count what a call costs, whether or not it is charged here."""
+    for d, cost in enumerate(costs):
+        state.explained[d] += cost
 
 
 def settle(
@@ -135,6 +158,7 @@ def settle(
             outcome.refunded[unit] = difference
         elif difference < 0:
             level.overrun(split, c, paid, -difference, state.at)
+            state.explained[d] -= difference
             outcome.overrun[unit] = -difference
     if c is not None and used is not None and held and charges:
         state.call_times[c].observe((state.at - charges[0].at) / SECOND)

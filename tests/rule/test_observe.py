@@ -1,0 +1,318 @@
+"""What a provider says: leaks are found, our own calls never pass for one, and who is put off."""
+
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from budget.rule.adopt import adopt
+from budget.rule.observe import Correction, Reading, back_off, reconcile
+from budget.rule.pool import PoolState
+from budget.rule.strategies import splits
+from budget.rule.terms import SECOND
+from tests.rule.pools import Driver, limit, pool, workload
+from tests.rule.provider_model import Tally
+
+MINUTE, DAY = 60 * SECOND, 86_400 * SECOND
+ALL = (workload("adjuster", share=0.5), workload("rescore"), workload("nightly"))
+
+
+def told(driver: Driver, remaining: int, amount: int | None = None, **more: Any) -> Any:
+    reading = Reading(
+        more.pop("unit", "total_tokens"), remaining, amount, more.pop("period", MINUTE)
+    )
+    age = int(more.pop("age", 0) * SECOND)
+    return reconcile(driver.terms, driver.state, [reading], age, more.pop("tolerance", 0.1))
+
+
+def available(driver: Driver) -> float:
+    return driver.level.available(splits(driver.terms, driver.state)[0])
+
+
+# leaks
+
+
+def test_the_providers_limit_is_used_up_while_our_level_is_full() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    name = "total_tokens/token_bucket"
+    assert told(driver, 0) == [Correction(name, 600, 600, leaked=True)]
+    assert driver.level.meter.level == 0
+    refused = driver.offer("nightly", 100)
+    assert (refused.reason, refused.retry_after_ms) == ("pool_exhausted", 40_000)
+
+
+def test_a_leak_is_found_once() -> None:
+    driver = Driver(pool([limit(600)]))
+    assert told(driver, 300)
+    assert told(driver, 300) == []
+    driver.wait(10)
+    assert told(driver, 400) == []
+    assert told(driver, 300)[0].unexplained == 100
+
+
+def test_floors_shrink_as_after_debt() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    told(driver, 150)
+    assert driver.level.credits[0] == 300
+    numbers = driver.offer("adjuster", 151).standings[0]
+    assert (numbers.available, numbers.own_floor) == (150, 150)
+    assert driver.offer("nightly", 1).reason == "floor_protected"
+    assert driver.offer("adjuster", 150).admitted
+
+
+@pytest.mark.parametrize(("missing", "found"), [(59, 0), (60, 0), (61, 1)])
+def test_what_is_tolerated(missing: int, found: int) -> None:
+    assert len(told(Driver(pool([limit(600)])), 600 - missing)) == found
+
+
+def test_a_small_bucket_is_compared_by_what_is_missing_and_kept_to_what_is_left() -> None:
+    driver = Driver(pool([limit(600, burst=25)]))
+    driver.offer("nightly", 150)
+    assert told(driver, 450) == []
+    (found,) = told(driver, 250)
+    assert (found.unexplained, found.clamped) == (200, 0)
+    (found,) = told(driver.wait(15), 50)
+    assert (found.unexplained, found.clamped) == (350, 100)
+    assert driver.level.meter.level == 50
+
+
+def test_a_window_is_clamped_too() -> None:
+    driver = Driver(pool([limit(600, "sliding_window")], *ALL))
+    driver.offer("adjuster", 100)
+    (found,) = told(driver, 200)
+    assert (found.unexplained, found.clamped) == (300, 300)
+    assert driver.level.by_class == [100, 0, 0]
+    assert driver.offer("adjuster", 200).admitted
+    assert driver.wait(61).level.total == 0
+
+
+def test_what_the_provider_may_not_have_given_back_is_no_leak() -> None:
+    driver = Driver(pool([limit(600)]))
+    call = driver.offer("nightly", 400)
+    driver.settle("nightly", call, {"total_tokens": 10})
+    assert told(driver, 200) == []
+    assert driver.level.meter.level == 590
+    (found,) = told(driver, 100)
+    assert (found.unexplained, found.clamped) == (100, 100)
+
+
+def test_what_was_used_beyond_the_estimate_is_no_leak() -> None:
+    driver = Driver(pool([limit(600)]))
+    call = driver.offer("nightly", 100)
+    driver.settle("nightly", call, {"total_tokens": 500})
+    assert told(driver, 100, tolerance=0) == []
+
+
+def test_a_report_ages() -> None:
+    driver = Driver(pool([limit(600)]))
+    assert told(driver, 510, age=3, tolerance=0.1) == []
+    assert told(driver, 0, age=5)[0].unexplained == 550
+    assert told(Driver(pool([limit(600)])), 0, age=5.001) == []
+
+
+def test_where_the_provider_allows_less_than_the_policy_nothing_is_a_leak() -> None:
+    driver = Driver(pool([limit(600)]))
+    (found,) = told(driver, 0, amount=300)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 300, False)
+    assert told(Driver(pool([limit(600)])), 0, amount=598)[0].leaked
+
+
+def test_where_the_provider_allows_more_only_what_is_missing_counts() -> None:
+    driver = Driver(pool([limit(600)]))
+    assert told(driver, 1140, amount=1200) == []
+    (found,) = told(driver, 900, amount=1200)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 0, True)
+
+
+def test_only_limits_of_that_unit_and_kind_of_period_are_compared() -> None:
+    driver = Driver(
+        pool([limit(10), limit(10, "gauge", unit="requests"), limit(9, unit="requests", per=86400)])
+    )
+    assert told(driver, 0, unit="requests") == []
+    assert told(driver, 0, unit="output_tokens") == []
+    (found,) = told(driver, 0, amount=9, unit="requests", period=DAY)
+    assert found.limit == "requests/token_bucket"
+    second = Driver(pool([limit(10, per=1)]))
+    assert told(second, 550) == [], "a tenth of the minute's amount is tolerated"
+    assert told(second, 0)[0].unexplained == 600
+
+
+def test_nothing_is_corrected_in_observe_mode_nor_just_after_it() -> None:
+    driver = Driver(pool([limit(600)], mode="observe"))
+    assert told(driver, 0) == []
+    for _ in range(3):
+        assert driver.offer("nightly", 300).admitted
+    enforcing = msgspec.structs.replace(driver.terms, mode="enforce", version=2)
+    driver.state = adopt(driver.terms, driver.state, enforcing, driver.state.at)
+    driver.terms = enforcing
+    assert told(driver, 0) == []
+
+
+def test_a_state_of_an_earlier_program_explains_everything_for_a_while() -> None:
+    driver = Driver(pool([limit(600)]))
+    document = msgspec.to_builtins(driver.state)
+    del document["explained"], document["backoff_widened_at"]
+    driver.state = msgspec.convert(document, PoolState)
+    assert told(driver.wait(60), 0) == []
+    assert told(driver.wait(240), 0)
+
+
+# against the definition
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 40_000),
+        st.sampled_from(["call", "call", "leak", "settle", "report", "report"]),
+        st.integers(1, 400),
+    ),
+    min_size=1,
+    max_size=25,
+)
+LIMITS = st.builds(
+    limit,
+    st.just(600),
+    st.sampled_from(["token_bucket", "sliding_window"]),
+    burst=st.sampled_from([10, 25, 100, 300]),
+    per=st.just(60),
+)
+
+
+@given(LIMITS, STEPS, st.booleans(), st.integers(0, 5), st.sampled_from([0.0, 0.1, 0.5]))
+def test_leaks_are_told_from_our_own_calls(
+    terms: Any, steps: Any, gives_back: bool, age: int, tolerance: float
+) -> None:
+    """Also at a provider that gives back what calls didn't use, and at one that doesn't."""
+    driver = Driver(pool([terms], *ALL))
+    provider = Tally(Fraction(terms.amount, terms.period))
+    explained = Tally(provider.rate)
+    leaking, calls = False, []
+    for after, kind, size in steps:
+        driver.wait(milliseconds=after)
+        now = driver.state.at
+        if kind == "call":
+            decision = driver.offer("nightly", size)
+            if decision.admitted:
+                explained.count(now, size)
+                calls.append((decision, size, provider.count(now, size)))
+        elif kind == "settle" and calls:
+            decision, estimate, entry = calls.pop()
+            driver.settle("nightly", decision, {"total_tokens": size})
+            explained.count(now, max(0, size - estimate))
+            entry[1] = max(entry[1], size)
+            if gives_back:
+                entry[1] = size
+        elif kind == "leak":
+            provider.count(now, size)
+            leaking = True
+        elif kind == "report" and provider.missing(now) <= terms.amount:
+            report(driver, provider, explained, leaking, age, tolerance)
+
+
+def report(
+    driver: Driver, provider: Tally, explained: Tally, leaking: bool, age: int, tolerance: float
+) -> None:
+    now, amount = driver.state.at, driver.terms.limits[0].amount
+    said = int(amount - provider.missing(now - age * SECOND))
+    missing = max(Fraction(0), amount - said - provider.rate * age * SECOND)
+    unexplained = missing - explained.missing(now)
+    before = available(driver)
+    found = told(driver, said, age=age, tolerance=tolerance)
+    left = min(Fraction(amount), said + provider.rate * age * SECOND)
+    assert available(driver) <= before, "a clamp never raises a level"
+    assert available(driver) >= min(before, left) - 1e-6, "nor takes it below what is left"
+    if not leaking:
+        assert found == [], "our own calls never pass for a leak"
+    assume(abs(unexplained - max(1, tolerance * amount)) > 1.01)
+    assert bool(found) == (unexplained > max(1, tolerance * amount))
+    for correction in found:
+        assert abs(correction.unexplained - unexplained) <= 1
+        assert correction.clamped <= correction.unexplained
+        assert before - available(driver) == pytest.approx(correction.clamped)
+        explained.count(now, correction.unexplained)
+
+
+# backoff
+
+
+def put_off(driver: Driver, seconds: float | None = None, age: float = 0) -> dict[str, int]:
+    """By class: for how long, in seconds from the driver's moment."""
+    now = driver.state.at
+    found = back_off(driver.terms, driver.state, seconds, now - int(age * SECOND))
+    return {slug: -(-(until - now) // SECOND) for slug, until in found.items()}
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return Driver(pool([limit(600)], *ALL))
+
+
+def test_the_loosest_tier_is_put_off_first(driver: Driver) -> None:
+    assert put_off(driver) == {"nightly": 5}
+    refused = driver.offer("nightly", 1)
+    assert (refused.reason, refused.retry_after_ms) == ("provider_backoff", 5000)
+    assert driver.offer("rescore", 1).admitted
+
+
+def test_for_as_long_as_the_provider_says_within_reason(driver: Driver) -> None:
+    assert put_off(driver, 20) == {"nightly": 20}
+    assert put_off(driver, 86_400) == {"nightly": 300}
+    assert put_off(driver, 7) == {}, "none is shortened"
+    assert driver.offer("nightly", 1).retry_after_ms == 300_000
+
+
+def test_reports_of_one_incident_widen_nothing(driver: Driver) -> None:
+    put_off(driver, 30)
+    for _ in range(9):
+        driver.wait(0.1)
+        assert put_off(driver, 30, age=0.05).keys() <= {"nightly"}
+    driver.wait(3)
+    assert put_off(driver, 30, age=3) == {}, "it was said before"
+
+
+def test_while_it_goes_on_stricter_tiers_are_put_off_one_by_one(driver: Driver) -> None:
+    put_off(driver, 30)
+    assert put_off(driver.wait(1), 30) == {"rescore": 30, "nightly": 30}
+    assert "adjuster" not in put_off(driver.wait(0.9), 30)
+    assert put_off(driver.wait(0.1), 30)["adjuster"] == 30
+    assert put_off(driver.wait(5), 40) == {"adjuster": 40, "rescore": 40, "nightly": 40}
+
+
+def test_a_longer_wait_that_was_said_later_counts(driver: Driver) -> None:
+    put_off(driver, 2)
+    assert put_off(driver.wait(0.5), 20) == {"nightly": 21}
+
+
+def test_when_it_is_over_it_begins_anew(driver: Driver) -> None:
+    put_off(driver, 2)
+    put_off(driver.wait(1), 2)
+    assert put_off(driver.wait(10)) == {"nightly": 5}
+
+
+def test_a_wait_that_is_over_by_now_puts_nobody_off(driver: Driver) -> None:
+    assert put_off(driver, 5, age=6) == {}
+    assert driver.state.backoff_widened_at == 0
+
+
+def test_only_an_interactive_class_is_put_off_where_there_is_no_other() -> None:
+    assert put_off(Driver(pool([limit()], workload("adjuster"))), 3) == {"adjuster": 3}
+    assert put_off(Driver(msgspec.structs.replace(pool([limit()]), classes=()))) == {}
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 400), st.integers(0, 9000))))
+def test_looser_classes_wait_at_least_as_long(steps: Any) -> None:
+    driver, widened_at = Driver(pool([limit()], *ALL)), 0
+    for after, seconds, age in steps:
+        driver.wait(milliseconds=after)
+        before, now = list(driver.state.backoff_until), driver.state.at
+        put_off(driver, seconds, age / 1000)
+        waits = driver.state.backoff_until
+        assert waits == sorted(waits)
+        assert all(new >= old for new, old in zip(waits, before, strict=True))
+        in_backoff, then = (sum(until > now for until in some) for some in (waits, before))
+        if in_backoff > then:
+            assert in_backoff == then + 1
+            assert not then or now - widened_at >= SECOND, "one tier a second"
+            widened_at = now
