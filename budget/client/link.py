@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import os
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -58,7 +58,7 @@ class Link:
 
     def forget(self) -> None:
         """Let go of all connections without closing them: they are a parent's."""
-        self._pid = os.getpid()
+        self._guard = threading.Lock()
         self._client: httpx2.Client | None = None
         # A client's connections belong to the event loop they were opened in.
         self._clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = WeakKeyDictionary()
@@ -66,11 +66,9 @@ class Link:
 
     def post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> Reply:
         """The answer to a request. Raises Away."""
-        if self._client is None:
-            self._client = httpx2.Client(**self._options())
         content, headers = _content(body), _named(key)
         try:
-            return _reply(self._client.post(path, content=content, headers=headers))
+            return _reply(self._connected().post(path, content=content, headers=headers))
         except httpx2.HTTPError as error:
             raise _away(error) from None
 
@@ -102,6 +100,13 @@ class Link:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+    def _connected(self) -> httpx2.Client:
+        if self._client is None:
+            with self._guard:
+                if self._client is None:
+                    self._client = httpx2.Client(**self._options())
+        return self._client
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -49,5 +49,8 @@ def _lease_seconds(reply: Reply) -> float | None:
     expires, date = reply.body.get("lease_expires"), reply.headers.get("date")
     if not expires or not date:
         return None
-    said = datetime.fromisoformat(expires) - parsedate_to_datetime(date)
+    try:
+        said = datetime.fromisoformat(expires) - parsedate_to_datetime(date)
+    except (TypeError, ValueError):
+        return None
     return max(1.0, said.total_seconds())

@@ -138,14 +138,16 @@ def admission(
     call.finish(failed=False)
 
 
-def admit(request: AdmissionRequest, caller: Caller = IN_PROCESS) -> Admission:
-    """Decide on one call.
+def admit(
+    request: AdmissionRequest, caller: Caller = IN_PROCESS, wait_seconds: float | None = None
+) -> Admission:
+    """Decide on one call, and wait for it as `admission` does.
 
     Raises Implausible, Forbidden, UnknownPool, UnknownClass, KeyReused, LedgerUnavailable.
     A refusal is no error but an Admission that is not `admitted`.
     """
     operation = _operation(request, caller)
-    return _decision(submitted(operation), patience(request.deadline_ms))
+    return _decision(submitted(operation), patience(request.deadline_ms, wait_seconds))
 
 
 def admit_many(
