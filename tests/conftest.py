@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+from tests import browsing
+
 PROGRAMS = {
     "browser": ("chromium", "chromium-browser", "google-chrome"),
     "promtool": ("promtool",),
@@ -29,6 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fails a CI run that left anything out: CI installs what the tests need."""
+    browsing.close()
     if os.environ.get("CI") == "true" and _left_out(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -1,7 +1,6 @@
 """The assistant's page in a real browser, through a shed and back, by keyboard alone."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,11 +8,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from django.db import connections
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from budget.models import WorkloadClass
 from claims_demo.models import Claim, Question
+from tests.browsing import browsing
 from tests.claims_demo.world import MARKUP, MESSAGES, make_claim, message, slow_down, use_up
 from tests.jobs.provider import Provider
 
@@ -30,21 +31,6 @@ NOTE_COUNTDOWN = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for all tests, since it takes long to start; each has a context of its own.
-
-    Playwright's event loop stands while it runs; the database may be used beside it, since
-    nothing but Playwright itself runs on that loop.
-    """
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def complaints() -> list[str]:
     """What the browser had to say, and what it fetched elsewhere."""
@@ -59,23 +45,29 @@ def site(claim: Claim, live_server: LiveServer) -> str:
 
 
 @pytest.fixture
-def page(site: str, claim: Claim, browser: Browser, complaints: list[str]) -> Iterator[Page]:
-    """The claim's page, with an adjuster in New York logged in."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, timezone_id="America/New_York"
-    )
-    page = context.new_page()
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: _note_strangers(request.url, site, complaints))
-    page.goto(site + claim.get_absolute_url())
-    page.fill("#id_username", "ada")
-    page.fill("#id_password", "secret")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("[data-assistant]")
-    page.wait_for_load_state("load")  # its scripts run
-    yield page
-    context.close()
+def page(
+    site: str, claim: Claim, complaints: list[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Page]:
+    """The claim's page, with an adjuster in New York logged in.
+
+    The database may be used beside it, since nothing but Playwright itself runs on its event
+    loop; but Django keeps connections of their own where a loop runs.
+    """
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    new_york = {"viewport": {"width": 1280, "height": 800}, "timezone_id": "America/New_York"}
+    with browsing(**new_york) as context:
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: _note_strangers(request.url, site, complaints))
+        page.goto(site + claim.get_absolute_url())
+        page.fill("#id_username", "ada")
+        page.fill("#id_password", "secret")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-assistant]")
+        page.wait_for_load_state("load")  # its scripts run
+        yield page
+        connections.close_all()
 
 
 def _note_strangers(url: str, site: str, complaints: list[str]) -> None:

@@ -1,7 +1,6 @@
 """The storm page: what it answers, and how it behaves in a real browser."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from budget.models import Pool
@@ -20,6 +19,7 @@ from budget.policy.groups import EDITORS, VIEWERS
 from claims_demo.models.storm import StormControl, StormSecond
 from claims_demo.storm.live import MOST_POINTS
 from claims_demo.storm.tally import Tally
+from tests.browsing import browsing
 from tests.claims_demo.background import in_background
 from tests.claims_demo.world import MARKUP
 from tests.policies import claims_pool
@@ -203,10 +203,7 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
     StormControl.objects.create(strength=4, chosen_by=MARKUP)
     rage(60)
     rage(150, until=timezone.now() - timedelta(seconds=90), strength=1)
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
+    with browsing(viewport={"width": 1280, "height": 900}) as context:
         opened = context.new_page()
         opened.on("console", lambda message: complaints.append(message.text))
         opened.on("pageerror", lambda error: complaints.append(str(error)))
@@ -216,7 +213,6 @@ def page(committed: None, live_server: LiveServer, complaints: list[str]) -> Ite
         opened.keyboard.press("Enter")
         opened.wait_for_selector("#storm")
         yield opened
-        browser.close()
 
 
 def go_on() -> None:

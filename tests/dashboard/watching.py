@@ -5,7 +5,6 @@ does it in another.
 """
 
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,9 @@ from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from django.db import connections
-from playwright.sync_api import BrowserContext, Locator, Page, Response, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, Response
+
+from tests.browsing import browsing
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -63,16 +64,11 @@ class Watcher:
 @contextmanager
 def watching(url: str, session: str, **options: Any) -> Iterator[Watcher]:
     """A browser in Berlin with somebody logged in; options are those of a Playwright context."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "timezone_id": "Europe/Berlin"} | options
-        )
+    berlin = {"viewport": {"width": 1280, "height": 900}, "timezone_id": "Europe/Berlin"}
+    with browsing(**berlin | options) as context:
         cookie = {"name": "sessionid", "value": session, "url": url}
         context.add_cookies([cookie])  # type: ignore[list-item]
         yield Watcher(context, url)
-        browser.close()
 
 
 def aside(task: Callable[[], Any]) -> None:
