@@ -1,5 +1,10 @@
 """`make bench`: every figure beside its baseline, in one run, on a database of its own."""
 
+from claims_demo.interrupts import end_at_once, end_on_signals
+
+if __name__ == "__main__":
+    end_at_once()
+
 import argparse
 import sys
 
@@ -9,7 +14,7 @@ from rich.console import Console
 from bench.figures import RESULTS, save, show
 from bench.rounds import Tell
 from bench.world import World, world
-from claims_demo.processes import ProcessFailed, end_on_signals
+from claims_demo.processes import ProcessFailed
 
 PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages")
 
@@ -52,10 +57,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3, help="how long each time")
     arguments = parser.parse_args()
     parts = arguments.only or list(PARTS)
-    end_on_signals()
     console = Console(highlight=False, markup=False)
     progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
+        end_on_signals()
         with world() as here:
             figures = measure(here, parts, arguments.seconds, arguments.rounds, progress.print)
     except (ImproperlyConfigured, ProcessFailed, RuntimeError) as error:

@@ -1,9 +1,14 @@
 """`make demo`: the claims platform in a storm, from nothing."""
 
+from claims_demo.interrupts import end_at_once, end_on_signals
+
+if __name__ == "__main__":
+    end_at_once()
+
 import argparse
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -13,7 +18,6 @@ from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.processes import (
     PORTS,
     ProcessFailed,
-    end_on_signals,
     free_port,
     port_number,
     require_free,
@@ -103,11 +107,14 @@ def _watch(
     console: Console,
 ) -> tuple[Report | None, bool]:
     """Shows the storm to its end; returns the last report, and whether it was cut short."""
+    from claims_demo.lookout import Lookout  # models, once Django is set up
+
     report = None
+    lookout = Lookout(POOL)
     with Scoreboard(console) as board:
         try:
             for report in storm.reports():
-                board.show(report, _pool())
+                board.show(report, lookout.look())
                 platform.require_running()
                 if seconds is not None and round(report.elapsed) >= seconds:
                     storm.end()
@@ -116,16 +123,6 @@ def _watch(
     if report is None or seconds is None or round(report.elapsed) < seconds:
         raise ProcessFailed("The storm process ended early: its output above says why.")
     return report, False
-
-
-def _pool() -> dict[str, Any] | None:
-    """The pool as it is now; None once an edit has taken it."""
-    from budget import services
-
-    try:
-        return services.pool_view(POOL)
-    except services.UnknownPool:
-        return None
 
 
 def _judge(report: Report | None, cut_short: bool, console: Console) -> int:
@@ -151,9 +148,9 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.seconds is not None and arguments.seconds < SHORTEST:
         parser.error(f"--seconds: give the storm at least {SHORTEST}")
-    end_on_signals()
     console = Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
     try:
+        end_on_signals()
         return demo(arguments.port, arguments.seconds, console)
     except (ProcessFailed, *REFUSALS) as error:
         print(in_words(error), file=sys.stderr)

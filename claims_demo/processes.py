@@ -11,7 +11,6 @@ import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
 import django
@@ -19,7 +18,6 @@ from django.core.management import call_command
 
 from claims_demo.environment import LOCAL_HOSTS, flag
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 ANY = {"0.0.0.0", "::"}
 PORTS = 65_536
@@ -138,21 +136,6 @@ def release(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-
-
-def end_on_signals() -> None:
-    """Makes the first SIGINT, SIGTERM or SIGHUP unwind the program; more are ignored.
-
-    So everything is stopped in order, also when Ctrl-C is pressed twice.
-    """
-    for number in ENDING:
-        signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    for ending in ENDING:
-        signal.signal(ending, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _start_web(host: str, port: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:

@@ -1,5 +1,10 @@
 """`make screenshots`: the pictures in the README, taken of the running demo in a short storm."""
 
+from claims_demo.interrupts import end_at_once, end_on_signals
+
+if __name__ == "__main__":
+    end_at_once()
+
 import argparse
 import atexit
 import contextlib
@@ -14,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from claims_demo.claims import POOL
 from claims_demo.database.errors import REFUSALS, in_words
 from claims_demo.environment import BASE_DIR
-from claims_demo.processes import ProcessFailed, end_on_signals, free_port
+from claims_demo.processes import ProcessFailed, free_port
 from claims_demo.running import HOST, running
 from claims_demo.storm.process import StormProcess
 from claims_demo.storm.report import Orders, Report
@@ -164,9 +169,9 @@ def main() -> int:
         "--seconds", type=float, default=240, help="of the storm: so much the charts show"
     )
     arguments = parser.parse_args()
-    end_on_signals()
-    _work_apart()
     try:
+        end_on_signals()
+        _work_apart()
         screenshots(arguments.into, arguments.seconds)
     except (ProcessFailed, *REFUSALS) as error:
         print(in_words(error), file=sys.stderr)

@@ -1,5 +1,10 @@
 """`make serve`: the service without policy or accounts, until Ctrl-C or SIGTERM."""
 
+from claims_demo.interrupts import end_at_once, end_on_signals
+
+if __name__ == "__main__":
+    end_at_once()
+
 import argparse
 import subprocess
 import sys
@@ -13,7 +18,6 @@ from claims_demo.processes import (
     LOOPBACK,
     ProcessFailed,
     address,
-    end_on_signals,
     free_port,
     port_number,
     prepare,
@@ -61,8 +65,8 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=port_number, default=8000, help="0: any free one")
     arguments = parser.parse_args()
-    end_on_signals()
     try:
+        end_on_signals()
         return serve(arguments.host, arguments.port or free_port(arguments.host))
     except (ProcessFailed, *REFUSALS) as error:
         print(in_words(error), file=sys.stderr)

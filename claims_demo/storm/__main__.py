@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import django
 import msgspec
 
+from claims_demo.database.renewing import RenewingExecutor
 from claims_demo.storm.report import Orders
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 async def main(storm: "Storm") -> None:
     """Storms until standard input ends, as it does when the giver of the orders dies."""
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(RenewingExecutor())
 
     def close_at_end_of_input() -> None:
         sys.stdin.buffer.read()
