@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from budget.api import admissions, callers, calls, health, jobs, pools, schema, usage
+from budget.api import admissions, callers, calls, health, jobs, pools, schema, untagged, usage
 from budget.metrics.views import metrics
 
 app_name = "budget"
@@ -18,6 +18,7 @@ api = [
     path("jobs/<str:job_id>", jobs.JobDetailView.as_view(), name="job"),
     path("jobs/<str:job_id>/cancel", jobs.CancelJobView.as_view(), name="cancel_job"),
     path("pools/<str:slug>", pools.PoolDetailView.as_view(), name="pool"),
+    path("untagged", untagged.UntaggedView.as_view(), name="untagged"),
     path("usage", usage.UsageView.as_view(), name="usage"),
 ]
 

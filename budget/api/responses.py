@@ -278,6 +278,7 @@ class UsageMinute(Struct):
         str, Meta(description="Empty for calls that named no class and were shed.")
     ]
     offered: int
+    untagged: Annotated[int, Meta(description="How many of them named no class.")]
     admitted: int
     shed: Annotated[dict[str, int], Meta(description="Refused calls by reason.")]
     would_shed: Annotated[

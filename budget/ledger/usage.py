@@ -39,6 +39,7 @@ def _minute(
         "minute": minute,
         "workload_class": workload_class,
         "offered": tally.offered,
+        "untagged": tally.untagged,
         "admitted": tally.admitted,
         "shed": tally.shed,
         "would_shed": tally.would_shed,

@@ -10,6 +10,7 @@ CLASS = ("pool", "workload_class")
 REASON = (*CLASS, "reason")
 LIMIT = ("pool", "limit")
 FLOOR = (*LIMIT, "workload_class")
+CHOICE = (*CLASS, "choice")
 
 
 class Meter(NamedTuple):
@@ -60,6 +61,19 @@ CORRECTED = Meter(
 )
 REFUNDED = Meter("budget_tokens_refunded_total", "Tokens estimated and not used.", CLASS)
 OVERRUN = Meter("budget_tokens_overrun_total", "Tokens used beyond the estimate.", CLASS)
+UNTAGGED = Meter(
+    "budget_untagged_calls_total",
+    "Calls that named no class, whether they were shed or fell into one.",
+    ("pool",),
+)
+AWAY_CALLS = Meter(
+    "budget_away_calls_total",
+    "Calls that callers decided on by themselves while the service was away, as reported since.",
+    (*CHOICE, "decision"),
+)
+AWAY_TOKENS = Meter(
+    "budget_away_tokens_total", "Tokens of those of them that were admitted.", CHOICE
+)
 
 AVAILABLE = Meter(
     "budget_limit_available", "What is left, in the limit's unit; negative while in debt.", LIMIT
@@ -84,6 +98,10 @@ OLDEST_WAIT = Meter(
 )
 QUEUE_STATE = Meter(
     "budget_queue_state", "1 for the state the queue is in, 0 for the others.", (*CLASS, "state")
+)
+
+CALLERS = Meter(
+    "budget_caller_processes", "Processes that call the pool, heard of in the last 90 s.", ("pool",)
 )
 
 CLASS_PAUSED = Meter("budget_class_paused", "Whether the class is paused: 1, else 0.", CLASS)

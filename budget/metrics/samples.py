@@ -1,17 +1,20 @@
 """What each metric says about a pool."""
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from budget.metrics import meters
 from budget.metrics.meters import Meter
-from budget.models.choices import Mode
+from budget.models.choices import Mode, Unavailable
 from budget.rule.decision import REASONS
 from budget.services import ClassTally, PoolSnapshot
 
 UNTAGGED = "untagged"
 """The class of calls without a tag; counted together with a class of that name."""
 STATES = ("green", "amber", "red")
+DECISIONS = ("admitted", "shed")
 
 
 class Sample(NamedTuple):
@@ -27,6 +30,7 @@ def samples(pool: PoolSnapshot) -> Iterator[Sample]:
     yield from _counted(pool)
     yield from _limits(pool)
     yield from _queues(pool)
+    yield from _callers(pool)
     yield from _switches(pool)
 
 
@@ -82,6 +86,26 @@ def _queues(pool: PoolSnapshot) -> Iterator[Sample]:
             yield Sample(meters.OLDEST_WAIT, labels, queue.oldest_wait_seconds)
         for state in STATES:
             yield Sample(meters.QUEUE_STATE, (*labels, state), queue.state == state)
+
+
+def _callers(pool: PoolSnapshot) -> Iterator[Sample]:
+    slug = pool.view["slug"]
+    untagged = sum(tally.untagged for tally in pool.totals.values())
+    yield Sample(meters.UNTAGGED, (slug,), untagged)
+    yield Sample(meters.CALLERS, (slug,), pool.processes)
+    decided = Counter[tuple[str, str, str]]()
+    tokens = Counter[tuple[str, str]]()
+    for total in pool.away:
+        member = total.workload_class or UNTAGGED
+        decided[member, total.choice, "admitted"] += total.admitted
+        decided[member, total.choice, "shed"] += total.shed
+        tokens[member, total.choice] += total.input_tokens + total.output_tokens
+    members = {*pool.view["classes"], UNTAGGED, *(member for member, _ in tokens)}
+    for member, choice in product(sorted(members), Unavailable.values):
+        yield Sample(meters.AWAY_TOKENS, (slug, member, choice), tokens[member, choice])
+        for decision in DECISIONS:
+            count = decided[member, choice, decision]
+            yield Sample(meters.AWAY_CALLS, (slug, member, choice, decision), count)
 
 
 def _switches(pool: PoolSnapshot) -> Iterator[Sample]:

@@ -35,6 +35,7 @@ from budget.ledger.operations import (
 from budget.ledger.tally import ClassTally
 from budget.services.away import AwayReport
 from budget.services.callers import PoolForCallers, caller_processes, hear
+from budget.services.call_sites import CallSite, UntaggedCalls, untagged
 from budget.services.calls import (
     OpenCall,
     admission,
@@ -60,6 +61,7 @@ __all__ = [
     "AwayReport",
     "BudgetError",
     "CallOfJob",
+    "CallSite",
     "CallWasShed",
     "Caller",
     "ClassHistory",
@@ -86,6 +88,7 @@ __all__ = [
     "UnknownClass",
     "UnknownJob",
     "UnknownPool",
+    "UntaggedCalls",
     "UsageHistory",
     "admission",
     "admit",
@@ -110,6 +113,7 @@ __all__ = [
     "settle",
     "snapshot",
     "take",
+    "untagged",
     "usage",
     "usage_history",
     "usage_totals",

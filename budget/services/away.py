@@ -94,7 +94,7 @@ def check_reports(reports: Sequence[AwayReport], caller: Caller) -> None:
     for n, report in enumerate(reports):
         _check(report, f"away[{n}]")
         slug = report.workload_class
-        if None not in (slug, caller.classes) and slug not in caller.classes:
+        if slug is not None and caller.classes is not None and slug not in caller.classes:
             raise Forbidden(f"This key may not use the workload class {slug!r}.")
 
 

@@ -34,6 +34,7 @@ OPERATIONS = [
     "pool",
     "renew",
     "settle",
+    "untagged",
     "usage",
 ]
 

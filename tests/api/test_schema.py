@@ -30,6 +30,7 @@ def test_the_schema_names_every_operation(schema: dict[str, Any]) -> None:
         "pool",
         "renew",
         "settle",
+        "untagged",
         "usage",
     }
 

@@ -45,6 +45,7 @@ def test_usage_is_given_by_class_and_minute(caller: Caller, recorded: None) -> N
         "minute": "2026-01-31T12:00:00Z",
         "workload_class": "nightly",
         "offered": 4,
+        "untagged": 0,
         "admitted": 1,
         "shed": {"floor_protected": 3},
         "would_shed": {},

@@ -49,6 +49,7 @@ def test_totals_equal_the_sum_over_decisions() -> None:
         calls = list(Call.objects.filter(workload_class=slug))
         admitted = [call for call in calls if call.state != "shed"]
         assert minute["offered"] == len(calls)
+        assert minute["untagged"] == sum(call.untagged for call in calls)
         assert minute["admitted"] == len(admitted)
         assert minute["estimated_tokens"] == sum(call.input_tokens for call in admitted)
         assert minute["used_tokens"] == sum(call.used_input_tokens or 0 for call in admitted)
