@@ -7,7 +7,7 @@ so a caller's estimated output has to be the `max_tokens` it sends.
 from collections.abc import Mapping
 from typing import Any
 
-from budget.providers import headers as told
+from budget.providers import values
 from budget.providers.answers import (
     REFUSALS,
     Row,
@@ -26,6 +26,9 @@ NEVER_RUN = {"batch_expired", "batch_cancelled"}
 LIMITS: dict[str, Unit] = {"requests": "requests", "tokens": "total_tokens"}
 """What its headers call its limits: tokens are input and output together."""
 ENDPOINT = "/v1/chat/completions"
+RESPONSES = ("input_tokens", "output_tokens")
+OTHERS = ("prompt_tokens", "completion_tokens")
+"""How tokens are named in the answers of its APIs."""
 
 
 def counted(tokens: Tokens) -> Tokens:
@@ -34,13 +37,18 @@ def counted(tokens: Tokens) -> Tokens:
 
 
 def usage(answer: dict[str, Any]) -> Tokens | None:
-    """What a call used, as its answer reports it; None if it doesn't. Raises Unreadable."""
+    """What a call used, as its answer reports it; None if it doesn't. Raises Unreadable.
+
+    Responses count `input_tokens` and `output_tokens`, everything else `prompt_tokens` and
+    `completion_tokens`, of which embeddings have none.
+    """
     counts = answer.get("usage")
     if not isinstance(counts, dict):
         return None
-    details = counts.get("prompt_tokens_details")
+    into, out_of = OTHERS if OTHERS[0] in counts else RESPONSES
+    details = counts.get(f"{into}_details")
     cached = whole(details, "cached_tokens") if isinstance(details, dict) else 0
-    return Tokens(whole(counts, "prompt_tokens"), whole(counts, "completion_tokens"), cached)
+    return Tokens(whole(counts, into), whole(counts, out_of), cached)
 
 
 def limits(headers: Mapping[str, str]) -> list[ProviderLimit]:
@@ -48,11 +56,11 @@ def limits(headers: Mapping[str, str]) -> list[ProviderLimit]:
     return [
         limit
         for name, unit in LIMITS.items()
-        for limit in told.limit(
+        for limit in values.limit(
             unit,
             headers.get(f"x-ratelimit-limit-{name}"),
             headers.get(f"x-ratelimit-remaining-{name}"),
-            told.span(headers.get(f"x-ratelimit-reset-{name}")),
+            values.span(headers.get(f"x-ratelimit-reset-{name}")),
         )
     ]
 
