@@ -7,7 +7,7 @@ import httpx2
 
 from budget.providers import anthropic, openai
 from budget.providers.answers import REFUSALS, message_of
-from budget.providers.headers import wait
+from budget.providers.values import wait
 
 READERS: dict[str, ModuleType] = {"anthropic": anthropic, "openai": openai}
 """What reads a provider's answers."""

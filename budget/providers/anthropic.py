@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from budget.providers import headers as told
+from budget.providers import values
 from budget.providers.answers import Row, Unreadable, error_of, message_of, storable, whole
 from budget.providers.standing import ProviderLimit, Unit
 from budget.providers.tokens import Tokens
@@ -44,11 +44,11 @@ def limits(headers: Mapping[str, str]) -> list[ProviderLimit]:
     return [
         limit
         for name, unit in LIMITS.items()
-        for limit in told.limit(
+        for limit in values.limit(
             unit,
             headers.get(f"anthropic-ratelimit-{name}-limit"),
             headers.get(f"anthropic-ratelimit-{name}-remaining"),
-            told.until(headers, headers.get(f"anthropic-ratelimit-{name}-reset")),
+            values.until(headers, headers.get(f"anthropic-ratelimit-{name}-reset")),
         )
     ]
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.providers import ProviderLimit, Standing, standing_of
-from budget.providers.headers import span, until, wait, whole
+from budget.providers.headers import standing_of
+from budget.providers.standing import ProviderLimit, Standing
+from budget.providers.values import span, until, wait, whole
 
 DATE = {"Date": "Mon, 30 Nov 2026 12:00:00 GMT"}
 PROVIDERS = ["anthropic", "azure", "bedrock", "gemini", "openai", "unheard of"]
