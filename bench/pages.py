@@ -45,7 +45,7 @@ def measure(world: World, seconds: float, rounds: int, tell: Tell) -> dict[str, 
             "dashboard_ms": _worst(slowest, "page"),
             "sheds_ms": _worst(slowest, "sheds"),
             "live_ms": slowest["live"],
-            "live_kb": len(viewer.get(_live()).content) / 1024,
+            "live_kb": len(viewer.get(_live(viewer)).content) / 1024,
             "metrics_ms": slowest["metrics"],
             "watched_p99_over_alone": _watched(server, viewer, seconds, rounds, tell),
         }
@@ -78,7 +78,7 @@ def _looks(viewer: Client) -> dict[str, Callable[[], float]]:
         **{f"page pool {name}": f"{pool}?range={name}" for name in RANGES},
         **{f"page class {name}": f"{member}?range={name}" for name in RANGES},
         **{f"sheds {query or 'all'}": f"{sheds}?range=30d&{query}" for query in FILTERS},
-        "live": _live(),
+        "live": _live(viewer),
         "metrics": "/metrics",
     }
     return {name: Look(viewer, address) for name, address in addresses.items()}
@@ -101,9 +101,14 @@ class Look:
         return taken
 
 
-def _live() -> str:
-    since = int(time()) // 60 * 60 - 60
-    return f"{reverse('budget:dashboard_live', args=[POOL])}?range=live&since={since}"
+def _live(viewer: Client) -> str:
+    """What a live page asks: it knows all but the last two minutes, and every policy change."""
+    since, version = int(time()) // 60 * 60 - 60, viewer.get(_all()).json()["version"]
+    return f"{_all()}&since={since}&version={version}"
+
+
+def _all() -> str:
+    return f"{reverse('budget:dashboard_live', args=[POOL])}?range=live"
 
 
 def _worst(slowest: dict[str, float], kind: str) -> float:
@@ -117,7 +122,7 @@ def _watched(server: Served, viewer: Client, seconds: float, rounds: int, tell: 
     cookie = viewer.cookies["sessionid"].value
 
     def watched() -> Measured:
-        with _viewers(server.url, cookie):
+        with _viewers(server.url, cookie, _live(viewer)):
             return load.run()
 
     measured = in_turn({"alone": load.run, "watched": watched}, rounds, tell)
@@ -126,7 +131,7 @@ def _watched(server: Served, viewer: Client, seconds: float, rounds: int, tell: 
 
 
 @contextmanager
-def _viewers(url: str, cookie: str) -> Iterator[None]:
+def _viewers(url: str, cookie: str, live: str) -> Iterator[None]:
     """Live dashboards that poll at their own pace while the block runs."""
     over = threading.Event()
 
@@ -134,7 +139,7 @@ def _viewers(url: str, cookie: str) -> Iterator[None]:
         with httpx2.Client(base_url=url, cookies={"sessionid": cookie}, trust_env=False) as client:
             over.wait(offset)
             while not over.is_set():
-                client.get(_live()).raise_for_status()
+                client.get(live).raise_for_status()
                 over.wait(POLL_SECONDS)
 
     offsets = [POLL_SECONDS * n / VIEWERS for n in range(VIEWERS)]

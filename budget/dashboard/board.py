@@ -11,6 +11,7 @@ from budget.dashboard.figure import Figure
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import Member, line_up
 from budget.dashboard.past import Past
+from budget.dashboard.policy_rows import PolicyRows
 from budget.dashboard.pool_figures import pool_figures
 from budget.dashboard.rows import Row, row_of
 from budget.dashboard.span import Span
@@ -56,15 +57,16 @@ class Board(NamedTuple):
         return f"{crc32(repr((self.empty, drawn, rows, limits)).encode()):x}"
 
 
-def board_of(pool: Pool, span: Span, slug: str | None = None) -> Board:
+def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
     """The board of a pool, or of one class on it. Raises BudgetError."""
+    pool = policy.pool
     history = services.usage_history(pool.slug, span.start, span.end, span.step)
     view = history.now
     steps = Steps(history)
     _add_queues_now(history, steps)
     pasts = {
         member: Past(steps, history.classes.get(member.slug))
-        for member in line_up(pool, history, also=slug)
+        for member in line_up(policy, history, also=slug)
         if slug in (None, member.slug)
     }
     allowed = sum(allowance or 0 for allowance in history.allowance)

@@ -73,4 +73,6 @@ class Figure(NamedTuple):
 
 def number(amount: float) -> float:
     """As a figure says it: whole from 10 on, with two decimals below."""
+    if isinstance(amount, int):
+        return amount
     return round(amount) if abs(amount) >= 10 or amount == round(amount) else round(amount, 2)

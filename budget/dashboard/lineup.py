@@ -6,6 +6,7 @@ from zlib import crc32
 from django.http import Http404
 
 from budget import services
+from budget.dashboard.policy_rows import PolicyRows
 from budget.models import Pool, Reservation, WorkloadClass
 from budget.models.choices import Strategy
 from budget.services import ClassHistory, UsageHistory
@@ -44,16 +45,13 @@ class Member(NamedTuple):
         return self.row is not None and self.row.tier != "interactive"
 
 
-def line_up(pool: Pool, history: UsageHistory, also: str | None = None) -> list[Member]:
+def line_up(policy: PolicyRows, history: UsageHistory, also: str | None = None) -> list[Member]:
     """Strictest first, the classes with a reservation, those that did something, and `also`.
 
     Deleted ones and the untagged calls come last.
     """
-    reservations = {row.workload_class_id: row for row in pool.reservations.all()}
-    rows = {row.slug: row for row in WorkloadClass.objects.all()}
-    for row in rows.values():
-        if row.pk in reservations:
-            reservations[row.pk].workload_class = row
+    reservations = {row.workload_class_id: row for row in policy.pool.reservations.all()}
+    rows = {row.slug: row for row in policy.classes}
     active = {slug for slug, past in history.classes.items() if _did_something(past)}
     wanted = active if also is None else active | {also}
     shown = [
@@ -75,13 +73,13 @@ def floor_moves(pool: Pool, row: WorkloadClass) -> bool:
     return getattr(pool, f"{row.tier}_strategy") != Strategy.STATIC
 
 
-def slug_of(pool: Pool, name: str) -> str:
+def slug_of(policy: PolicyRows, name: str) -> str:
     """The class that an address names. Raises Http404 if there never was one on the pool."""
     if name == NO_CLASS:
         return ""
-    if "\0" not in name and WorkloadClass.objects.filter(slug=name).exists():
+    if any(row.slug == name for row in policy.classes):
         return name
-    if name in services.usage_totals(pool.slug):
+    if name in services.usage_totals(policy.pool.slug):
         return name
     raise Http404(f"There is no workload class {name!r}, and none of that name ever called.")
 

@@ -4,18 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 
 from budget.dashboard import paint
 from budget.dashboard.access import SEE_USAGE, needs
 from budget.dashboard.board import board_of
 from budget.dashboard.lineup import slug_of
 from budget.dashboard.marks import marks
+from budget.dashboard.policy_rows import policy_rows
 from budget.dashboard.span import BadSpan, span_of
-from budget.models import Pool
-
-POOLS = Pool.objects.prefetch_related("limits", "reservations")
-"""Without classes: those of reservations are read with all others."""
 
 
 @needs(SEE_USAGE)
@@ -25,13 +21,13 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     `since` and `changed`, the moment of the newest change that the page knows, are seconds
     since the epoch; `range` is as on the page, `class` names one class.
     """
-    pool = get_object_or_404(POOLS, slug=slug)
+    policy = policy_rows(slug)
     span = span_of(request.GET)
     name = request.GET.get("class")
-    board = board_of(pool, span, None if name is None else slug_of(pool, name))
+    board = board_of(policy, span, None if name is None else slug_of(policy, name))
     changed = _seconds(request, "changed") or span.start
     known = request.GET.get("version") == str(board.version)
-    told = [] if known else marks(request, pool, changed, span.end).newest
+    told = [] if known else marks(request, policy.pool, changed, span.end).newest
     answer = paint.since(board, told, _seconds(request, "since") or span.start)
     response = HttpResponse(msgspec.json.encode(answer), content_type="application/json")
     response["Cache-Control"] = "no-store"

@@ -13,7 +13,7 @@ from budget.dashboard.addresses import sheds_address
 from budget.dashboard.finding import IF_ENFORCED
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import UNTAGGED
-from budget.dashboard.pool import POOLS
+from budget.dashboard.policy_rows import POOLS
 from budget.dashboard.reasons import because
 from budget.dashboard.rows import states_of
 from budget.models import Pool

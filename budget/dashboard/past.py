@@ -41,12 +41,12 @@ class Past:
 
     def total(self, name: str) -> int:
         """The sum of a column of counts."""
-        return sum(int(number or 0) for number in self.counts(name))
+        return _sum(self.counts(name))
 
     @cached_property
     def used(self) -> int:
         """The sum of what was charged, which is the area that a chart draws."""
-        return sum(int(number or 0) for number in self.charged)
+        return _sum(self.charged)
 
     def knows(self, name: str) -> bool:
         """Whether a column of counts has any number in it."""
@@ -54,6 +54,10 @@ class Past:
 
     def _nothing(self) -> Column:
         return [0 if known else None for known in self._steps.known]
+
+
+def _sum(column: Column) -> int:
+    return int(sum(filter(None, column)))
 
 
 def _settled(charged: Column) -> Column:

@@ -25,7 +25,7 @@ class Refusals:
     @cached_property
     def counts(self) -> Counts:
         """How many in all, in the order in which reasons are tested, whichever is frequent."""
-        sums = {reason: sum(int(n or 0) for n in col) for reason, col in self.columns.items()}
+        sums = {reason: int(sum(filter(None, col))) for reason, col in self.columns.items()}
         return {reason: sums[reason] for reason in sorted(sums, key=_rank) if sums[reason]}
 
     @property

@@ -1,14 +1,14 @@
 """The page of a class on a pool: what became of its calls, its tokens, its floor, its queue."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 
 from budget.dashboard.access import SEE_TERMS, SEE_USAGE, needs
 from budget.dashboard.board import board_of
 from budget.dashboard.context import context_of
 from budget.dashboard.lineup import Member, slug_of
-from budget.dashboard.pool import POOLS
+from budget.dashboard.policy_rows import policy_rows
 from budget.dashboard.span import span_of
 from budget.dashboard.switches import switching
 from budget.jobs import words
@@ -21,12 +21,12 @@ SEE_CLASS = "budget.view_workloadclass"
 @needs(SEE_USAGE)
 def class_page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One class on a pool, in the time that the address names."""
-    pool = get_object_or_404(POOLS, slug=slug)
-    own = slug_of(pool, name)
-    board = board_of(pool, span_of(request.GET), own)
+    policy = policy_rows(slug)
+    own = slug_of(policy, name)
+    board = board_of(policy, span_of(request.GET), own)
     member = board.rows[0].member
     context = {
-        **context_of(request, pool, board, own),
+        **context_of(request, policy.pool, board, own),
         "member": member,
         "terms": terms_of(member) if request.user.has_perm(SEE_TERMS) else [],
         "admin_address": _form(request, member.row),

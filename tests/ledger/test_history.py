@@ -249,6 +249,16 @@ def test_floors_are_those_that_held_at_the_time() -> None:
     assert new.allowance == 600_000
 
 
+def test_floors_of_today_hold_from_an_edit_on_also_before_anybody_calls() -> None:
+    pool = make_pool(shares={"adjuster": 40})
+    admit()
+    Reservation.objects.filter(pool=pool).update(share_percent=60)
+    soon = datetime.now(UTC).replace(second=0, microsecond=0) + MINUTE
+    (floors,) = history(soon, 5).floors
+    assert floors.per_minute["adjuster"] == pytest.approx(360_000)
+    assert floors.at <= soon
+
+
 def test_hours_are_read_from_their_sums() -> None:
     pool = make_pool()
     UsageHour.objects.create(
