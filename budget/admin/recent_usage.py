@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.db import OperationalError
+
 from budget import services
 from budget.ledger.errors import BudgetError
 from budget.models import Pool, WorkloadClass
 from budget.models.choices import Mode
+from budget.pages.bounded import bounded
 from budget.pages.percents import percent
 from budget.services import UsageHistory
 
@@ -45,29 +48,31 @@ class Usage(NamedTuple):
     week: Span
 
 
-def recent_usage(pools: Iterable[Pool], workload_class: str | None = None) -> list[Usage]:
+def recent_usage(pools: Iterable[Pool], workload_class: str | None = None) -> list[Usage] | None:
     """Usage of the last 24 and 168 hours by pool and class, and of the one that is open.
 
     Utilisation is what the class took of the pool's leading limit, in percent of what that
-    limit allowed in the minutes that are known. Nothing for a pool whose ledger doesn't answer.
+    limit allowed in the minutes that are known. None when nobody can say: the ledger doesn't
+    answer, or somebody holds its tables.
     """
     ordered = list(WorkloadClass.objects.values_list("slug", flat=True))
-    return [usage for pool in pools for usage in _usage_of(pool, workload_class, ordered)]
+    try:
+        with bounded():
+            return [usage for pool in pools for usage in _usage_of(pool, workload_class, ordered)]
+    except (BudgetError, OperationalError):
+        return None
 
 
-def observed(pools: Iterable[Pool], usages: Iterable[Usage]) -> bool:
+def observed(pools: Iterable[Pool], usages: Iterable[Usage] | None) -> bool:
     """Whether it matters what would have been shed: a pool observes, or did lately."""
     return any(pool.mode == Mode.OBSERVE for pool in pools) or any(
-        usage.week.would_shed for usage in usages
+        usage.week.would_shed for usage in usages or ()
     )
 
 
 def _usage_of(pool: Pool, workload_class: str | None, ordered: list[str]) -> list[Usage]:
     end = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + HOUR
-    try:
-        found = services.usage_history(pool.slug, end - (HOURS["week"] + 1) * HOUR, end, HOUR)
-    except BudgetError:
-        return []
+    found = services.usage_history(pool.slug, end - (HOURS["week"] + 1) * HOUR, end, HOUR)
     gone = sorted(found.classes.keys() - set(ordered))
     slugs = [slug for slug in ordered if slug in found.classes] + gone
     return [

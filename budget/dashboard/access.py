@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
 from budget.dashboard.apology import apologising
-from budget.dashboard.bounded import bounded
+from budget.pages.bounded import bounded
 
 View = Callable[..., HttpResponseBase]
 

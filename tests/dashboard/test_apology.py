@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from budget import services
-from budget.dashboard.bounded import bounded
 from budget.models import Pool
+from budget.pages.bounded import bounded
 
 pytestmark = pytest.mark.usefixtures("committed", "claims")
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from budget.dashboard.bounded import bounded
 from budget.dashboard.sheds.filters import Filters
 from budget.dashboard.sheds.grouping import Grouping
 from budget.dashboard.sheds.question import Question
+from budget.pages.bounded import bounded
 
 LOOKED_AT = 50_000
 """The most sheds that one page looks at, the newest of its time: that bounds what it costs."""
