@@ -6,7 +6,9 @@ if __name__ == "__main__":
     end_at_once()
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from rich.console import Console
@@ -16,15 +18,16 @@ from bench.rounds import Tell
 from bench.world import World, world
 from claims_demo.processes import ProcessFailed
 
-PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages")
+PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages", "estimates")
 
 
 def measure(
-    world: World, parts: list[str], seconds: float, rounds: int, tell: Tell
+    world: World, parts: list[str], seconds: float, rounds: int, traces: Path | None, tell: Tell
 ) -> dict[str, float]:
     """The figures of those parts, each measured for so many seconds in so many rounds."""
     from bench import (
         clusters,
+        estimates,
         in_process,
         over_http,
         pages,
@@ -44,6 +47,8 @@ def measure(
         figures |= clusters.measure(rounds, tell)
     if "pages" in parts:
         figures |= pages.measure(world, seconds, rounds, tell)
+    if "estimates" in parts:
+        figures |= estimates.measure(traces, tell)
     return figures
 
 
@@ -55,6 +60,12 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured")
     parser.add_argument("--seconds", type=float, default=3, help="how long each time")
+    parser.add_argument(
+        "--traces",
+        type=Path,
+        default=os.environ.get("TRACES") or None,
+        help="a directory with Azure's traces, for `estimates`; unless given, of TRACES",
+    )
     arguments = parser.parse_args()
     parts = arguments.only or list(PARTS)
     console = Console(highlight=False, markup=False)
@@ -62,7 +73,14 @@ def main() -> int:
     try:
         end_on_signals()
         with world() as here:
-            figures = measure(here, parts, arguments.seconds, arguments.rounds, progress.print)
+            figures = measure(
+                here,
+                parts,
+                arguments.seconds,
+                arguments.rounds,
+                arguments.traces,
+                progress.print,
+            )
     except (ImproperlyConfigured, ProcessFailed, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1

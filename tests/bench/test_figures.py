@@ -42,6 +42,8 @@ NAMES = [
     "overload_in_time",
     "overload_wait_s",
     "overload_wait_over_fifo",
+    "estimate_reserved_over_used_p95",
+    "estimate_overrun_percent",
 ]
 
 
