@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from budget.ledger.caller_pruning import prune_callers
 from budget.ledger.clock import micros
 from budget.ledger.ids import lowest_id
 
@@ -77,6 +78,7 @@ def prune(before: datetime, pool_id: int | None = None) -> Pruned:
 
     Of one pool or of all. What is still open stays, for it will end, unless its pool is gone.
     """
+    prune_callers(before, pool_id)
     calls = sum(_prune_by_id(CALLS, DELETE_CALLS, before, pool_id))
     jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before, pool_id))
     batches = sum(_prune_by_id(BATCHES, DELETE_BATCHES, before, pool_id))

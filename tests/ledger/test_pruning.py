@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,7 +12,7 @@ from django.utils import timezone
 from budget.ledger import pruning
 from budget.ledger.clock import micros
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.models import Call, Job, JobBatch, Pool, PoolState
+from budget.models import AwayReport, Call, CallerProcess, Job, JobBatch, Pool, PoolState
 from tests.jobs.queueing import enqueue, finish, take_one
 from tests.ledger.pools import admit, available, make_pool, settle
 
@@ -154,3 +155,29 @@ def test_batches_go_once_they_have_ended_or_their_pool_has(monkeypatch: pytest.M
     pool.delete()
     assert pruning.prune(before).batches == 1
     assert JobBatch.objects.get().state == "failed"
+
+
+def test_reports_of_callers_go_with_the_calls_of_their_time() -> None:
+    pool = make_pool(SLOTS)
+    now = timezone.now()
+    for days in (8, 10):
+        AwayReport.objects.create(
+            report=uuid4(),
+            pool_id=pool.pk,
+            workload_class="adjuster",
+            choice="local",
+            **dict.fromkeys(("admitted", "shed", "input_tokens", "output_tokens"), 1),
+            **dict.fromkeys(("first_at", "last_at", "received_at"), now - timedelta(days=days)),
+        )
+    call_command("prune_calls", days=9)
+    assert AwayReport.objects.get().received_at == now - timedelta(days=8)
+
+
+def test_processes_that_nobody_has_heard_of_for_a_day_are_forgotten() -> None:
+    pool = make_pool(SLOTS)
+    for hours in (23, 25):
+        CallerProcess.objects.create(
+            pool_id=pool.pk, process=uuid4(), seen_at=timezone.now() - timedelta(hours=hours)
+        )
+    call_command("prune_calls", days=9)
+    assert CallerProcess.objects.count() == 1
