@@ -20,10 +20,20 @@ from django.db import connection, connections
 from budget import services
 from budget.ledger import queries, writer
 from budget.ledger.balances import decode_balances
-from budget.ledger.errors import Implausible, UnknownPool
+from budget.ledger.errors import Implausible, LedgerUnavailable, UnknownPool
 from budget.ledger.store import MOST_LAPSES
 from budget.ledger.writers import answer_of, patience, stop_writers, submit
-from budget.models import Call, Limit, PolicyRevision, Pool, PoolLock, PoolState, WorkloadClass
+from budget.models import (
+    Call,
+    Limit,
+    PolicyRevision,
+    Pool,
+    PoolLock,
+    PoolState,
+    UsageMinute,
+    WorkloadClass,
+)
+from tests.jobs.clock import Clock, clock
 from tests.ledger.child import Child
 from tests.ledger.disturbances import (
     LEDGER_SESSIONS,
@@ -42,6 +52,8 @@ from tests.ledger.pools import (
     together,
 )
 from tests.ledger.proxy import Proxy
+
+__all__ = ["clock"]
 
 pytestmark = pytest.mark.usefixtures("classes", "quiet")
 
@@ -272,6 +284,24 @@ def test_a_lost_lock_row_comes_back(pool: Pool) -> None:
     assert admit().admitted
     assert PoolLock.objects.count() == 1
     assert available() == 98_000
+
+
+def test_who_locks_a_table_of_usage_holds_up_callers_but_loses_no_minute(
+    pool: Pool, clock: Clock, settings: Any
+) -> None:
+    admit()
+    with bystander() as other, other.transaction():
+        other.execute("LOCK TABLE budget_usageminute IN ACCESS EXCLUSIVE MODE")
+        assert admit().admitted, "until the minute is over"
+        clock.forward(60)
+        settings.BUDGET_LEDGER_WAIT_SECONDS = 0.5
+        with pytest.raises(LedgerUnavailable):
+            admit()
+    settings.BUDGET_LEDGER_WAIT_SECONDS = 10
+    assert admit().admitted
+    closed = UsageMinute.objects.filter(workload_class="adjuster").earliest("minute")
+    assert (closed.offered, closed.admitted) == (2, 2)
+    assert eventually(lambda: available() == 99_000), "what nobody heard of was given back"
 
 
 def test_the_writer_of_a_deleted_pool_ends(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
