@@ -6,11 +6,11 @@ from budget.ledger.batch import Batch, amounts
 from budget.ledger.clock import MILLISECOND, moment
 from budget.ledger.job_operations import Enqueue
 from budget.ledger.operations import Admission
-from budget.ledger.rows import DecidedCall
+from budget.ledger.rows import DecidedCall, json_text
 from budget.ledger.wording import refused_place_in_words
 from budget.providers import Tokens
 from budget.rule.admission import PAUSED_RETRY
-from budget.rule.decision import Decision, Reason
+from budget.rule.decision import Decision, Reason, Standing
 from budget.rule.dequeue import Queue, service_margin
 from budget.rule.idle import largest_calls
 from budget.rule.outlook import SLOWEST_PACE
@@ -69,6 +69,7 @@ def refuse(
         limit=decision.limit or "",
         retry_after_ms=decision.retry_after_ms,
         detail=refused_place_in_words(batch.terms, decision, queue, tokens),
+        arithmetic=json_text(_room(member, queue, tokens)),
         job_id=operation.id,
     )
     batch.changes.decided.append(row)
@@ -90,6 +91,29 @@ def refuse(
         detail=row.detail,
         depth=queue.depth,
     )
+
+
+def _room(member: ClassTerms, queue: Queue, tokens: int) -> list[Standing]:
+    """The bounds of the queue, as limits of which the jobs that wait keep their part."""
+    bounds = (
+        ("jobs/queue", 1, member.queue_limit, queue.depth),
+        ("tokens/queue", tokens, member.queue_tokens, queue.tokens),
+    )
+    return [
+        Standing(
+            limit=name,
+            cost=cost,
+            available=most,
+            own_floor=0,
+            protected={member.slug: waiting},
+            headroom=0,
+            free=most - waiting,
+            interactive_floors_spent=0,
+            ceiling_left=None,
+        )
+        for name, cost, most, waiting in bounds
+        if most is not None
+    ]
 
 
 def _jobs_over(member: ClassTerms, queue: Queue, tokens: int) -> float:

@@ -64,6 +64,8 @@ def test_a_queue_full_of_jobs_refuses_with_its_depth_and_a_time(pool: Pool) -> N
     call = Call.objects.get(pk=admission.id)
     assert (call.state, call.reason, call.job_id) == ("shed", "queue_full", admission.id)
     assert (call.source, call.tags) == ("cron", {"run": "7"})
+    (jobs,) = call.standings
+    assert (jobs.limit, jobs.cost, jobs.available, jobs.free) == ("jobs/queue", 1, 2, 0)
     assert services.explain(call.pk)["reason"] == "queue_full"
     take_one()
     enqueue()
@@ -73,7 +75,10 @@ def test_a_queue_full_of_jobs_refuses_with_its_depth_and_a_time(pool: Pool) -> N
 def test_a_queue_full_of_tokens_refuses_what_it_has_no_room_for(pool: Pool) -> None:
     change(queue_tokens=2500)
     enqueue(tokens=1000), enqueue(tokens=1000)
-    assert refused(tokens=501).reason == "queue_full"
+    admission = refused(tokens=501)
+    assert admission.reason == "queue_full"
+    tokens = Call.objects.get(pk=admission.id).standings[-1]
+    assert (tokens.limit, tokens.cost, tokens.protected) == ("tokens/queue", 501, {"rescore": 2000})
     enqueue(tokens=500)
     enqueue(tokens=0)
     check_accounts(pool)
