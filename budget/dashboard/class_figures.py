@@ -10,7 +10,7 @@ from budget.dashboard.queue_figures import queue_figures
 from budget.dashboard.refusals import ORDER
 from budget.dashboard.shed_series import shed_series
 from budget.dashboard.steps import Steps
-from budget.dashboard.units import in_a_step, unit_in_words
+from budget.dashboard.units import in_a_step, offers_in_words, unit_in_words
 from budget.models import Pool
 
 FLOOR_USE = {
@@ -33,18 +33,19 @@ def class_figures(
         return [_calls(pool, steps, member, past)]
     return [
         _calls(pool, steps, member, past),
-        _tokens(past),
+        _tokens(member, past),
         _floor(pool, unit, steps, member, past),
         *queue_figures(steps, {member: past}),
     ]
 
 
 def _calls(pool: Pool, steps: Steps, member: Member, past: Past) -> Figure:
+    noun = offers_in_words([member.queued])
     return Figure(
         name="calls",
-        title="Calls admitted and shed",
+        title=f"{noun.capitalize()} admitted and shed",
         kind="bars",
-        unit=f"calls {in_a_step(steps.step)}",
+        unit=f"{noun} {in_a_step(steps.step)}",
         series=[
             *_admitted(member, past),
             *[shed_series(member, _place(r), past.shed.columns[r], r) for r in past.shed.counts],
@@ -52,6 +53,7 @@ def _calls(pool: Pool, steps: Steps, member: Member, past: Past) -> Figure:
         ],
         sheds=sheds_address(pool),
         finding=calls_finding(
+            noun,
             past.total("offered"),
             past.total("admitted"),
             past.shed.counts,
@@ -84,14 +86,18 @@ def _expired(past: Past) -> list[Series]:
     return [Series("expired", EXPIRED, past.counts("expired"))] if past.total("expired") else []
 
 
-def _tokens(past: Past) -> Figure:
+def _tokens(member: Member, past: Past) -> Figure:
     return Figure(
         name="tokens",
         title="Tokens estimated and used",
         kind="lines",
         unit="tokens a minute",
         series=_lines(past, TOKENS),
-        finding=tokens_finding(past.total("estimated_tokens"), past.total("used_tokens")),
+        finding=tokens_finding(
+            offers_in_words([member.queued]),
+            past.total("estimated_tokens"),
+            past.total("used_tokens"),
+        ),
     )
 
 
@@ -102,7 +108,7 @@ def _floor(pool: Pool, unit: str | None, steps: Steps, member: Member, past: Pas
         name="floor",
         title="Floor used, borrowed and lent",
         kind="lines",
-        unit=f"{unit_words} a minute",
+        unit=f"{unit_words} a minute, as estimated",
         series=_lines(past, FLOOR_USE),
         guides=[floor] if any(floor.values) else [],
         finding=floor_finding(unit_words, *[past.total(name) for name in FLOOR_USE]),

@@ -13,6 +13,7 @@ from budget.pages.percents import percent
 
 NOTHING_KNOWN = "Nothing was recorded in this time, so nothing is known of it."
 NO_CALLS = "Nobody called in this time."
+NO_JOBS = "No job came in this time."
 MOST_NAMED = 3
 
 Amounts = Mapping[str, float]
@@ -49,17 +50,18 @@ def shed_finding(
     steps: Steps,
     shed_series: Sequence[Series],
     would_series: Sequence[Series],
+    noun: str,
     offered: int,
     shed: ByClass,
     would_shed: ByClass,
 ) -> Sentence:
-    """How many calls were shed or would have been, whose, why, and when most."""
+    """How many of the `noun` were shed or would have been, whose, why, and when most."""
     if not offered:
         return _nothing(steps)
     total, spared = _total(shed), _total(would_shed)
-    told: list[str | datetime] = [f"None of {offered:,} calls was shed."]
+    told: list[str | datetime] = [f"None of {offered:,} {noun} was shed."]
     if total:
-        were = f"{total:,} of {offered:,} calls were shed ({percent(100 * total / offered)})"
+        were = f"{total:,} of {offered:,} {noun} were shed ({percent(100 * total / offered)})"
         told = [f"{were}: {_by_class(shed)}.", *_peak(steps, shed_series)]
     if spared:
         would = f" {spared:,} would have been ({percent(100 * spared / offered)}), {IF_ENFORCED}"
@@ -93,12 +95,12 @@ def wait_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
 
 
 def calls_finding(
-    offered: int, admitted: int, shed: Counts, would_shed: Counts, expired: int
+    noun: str, offered: int, admitted: int, shed: Counts, would_shed: Counts, expired: int
 ) -> Sentence:
-    """What became of a class's calls."""
+    """What became of a class's calls, or of its jobs, by the `noun`."""
     late = f" {expired:,} {'job' if expired == 1 else 'jobs'} expired." if expired else ""
     if not offered:
-        return [f"{NO_CALLS}{late}"]
+        return [f"{NO_JOBS if noun == 'jobs' else NO_CALLS}{late}"]
     total, spared = sum(shed.values()), sum(would_shed.values())
     were = "none was shed"
     if total:
@@ -107,13 +109,13 @@ def calls_finding(
     if spared:
         rate = percent(100 * spared / offered)
         would = f" {spared:,} would have been shed ({rate}), {IF_ENFORCED}, {_why(would_shed)}."
-    return [f"{admitted:,} of {offered:,} calls were admitted; {were}.{would}{late}"]
+    return [f"{admitted:,} of {offered:,} {noun} were admitted; {were}.{would}{late}"]
 
 
-def tokens_finding(estimated: int, used: int) -> Sentence:
+def tokens_finding(noun: str, estimated: int, used: int) -> Sentence:
     """How good the estimates were."""
     if not estimated:
-        return ["No call was admitted in this time."]
+        return [f"No {noun.removesuffix('s')} was admitted in this time."]
     return [
         f"{used:,} tokens were used, {percent(100 * used / estimated)} of the {estimated:,} "
         "that were estimated."
@@ -121,12 +123,12 @@ def tokens_finding(estimated: int, used: int) -> Sentence:
 
 
 def floor_finding(unit: str, floor: int, borrowed: int, lent: int) -> Sentence:
-    """Whose floors the class drew on, and who drew on its own."""
+    """Whose floors the class drew on, and who drew on its own, by the estimates of the admitted."""
     if not (floor or borrowed or lent):
         return ["No floor was drawn on in this time."]
     return [
-        f"{floor:,} {unit} came out of its own floor, {borrowed:,} out of floors that looser "
-        f"classes lent it; it lent {lent:,}."
+        f"By the estimates, before refunds, {floor:,} {unit} came out of its own floor, "
+        f"{borrowed:,} out of floors that looser classes lent it; it lent {lent:,}."
     ]
 
 

@@ -16,6 +16,7 @@ from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.policy_rows import POOLS
 from budget.dashboard.reasons import because
 from budget.dashboard.rows import states_of
+from budget.dashboard.units import offers_in_words
 from budget.models import Pool
 from budget.pages.percents import percent
 from budget.services import BudgetError, UsageHistory
@@ -93,24 +94,33 @@ def _told(pool: Pool, hour: UsageHistory, linked: bool) -> Iterator[Told]:
     if not offered:
         yield Told(QUIET)
         return
+    noun = offers_in_words(_queued(pool, hour))
     shed, would = _refused(hour, "shed"), _refused(hour, "would_shed")
     if shed:
         address = sheds_address(pool, "range=1h", decision="shed") if linked else ""
-        yield Told(f"{_share(shed, offered, 'were shed in the last hour')}.", address)
+        yield Told(f"{_share(shed, offered, noun, 'were shed in the last hour')}.", address)
     else:
-        yield Told(f"None of {offered:,} calls was shed in the last hour.")
+        yield Told(f"None of {offered:,} {noun} was shed in the last hour.")
     if would:
         address = sheds_address(pool, "range=1h", decision="would_be") if linked else ""
-        yield Told(f"{_share(would, offered, 'would have been')}, {IF_ENFORCED}.", address)
+        yield Told(f"{_share(would, offered, noun, 'would have been')}, {IF_ENFORCED}.", address)
 
 
-def _share(refused: Counts, offered: int, were: str) -> str:
+def _queued(pool: Pool, hour: UsageHistory) -> Iterator[bool]:
+    """Of each class that offered something, whether it has a queue on this pool."""
+    tiers = {row.workload_class.slug: row.workload_class.tier for row in pool.reservations.all()}
+    for slug, past in hour.classes.items():
+        if past.total("offered"):
+            yield tiers.get(slug, "interactive") != "interactive"
+
+
+def _share(refused: Counts, offered: int, noun: str, were: str) -> str:
     """`9 of 100 calls were shed (9 %), 5 of nightly because floors are protected`."""
     total = sum(count for count, _ in refused)
     most, which = max(refused)
     part = "all" if most == total else f"{most:,}"
     rate = percent(100 * total / offered)
-    return f"{total:,} of {offered:,} calls {were} ({rate}), {part} of {which}"
+    return f"{total:,} of {offered:,} {noun} {were} ({rate}), {part} of {which}"
 
 
 def _refused(hour: UsageHistory, kind: Literal["shed", "would_shed"]) -> Counts:

@@ -10,7 +10,7 @@ from budget.dashboard.past import Past
 from budget.dashboard.queue_figures import queue_figures
 from budget.dashboard.shed_series import shed_series
 from budget.dashboard.steps import Steps
-from budget.dashboard.units import in_a_step, unit_in_words
+from budget.dashboard.units import in_a_step, offers_in_words, unit_in_words
 from budget.models import Pool
 from budget.services import UsageHistory
 
@@ -71,17 +71,19 @@ def _shed(pool: Pool, steps: Steps, pasts: Pasts) -> Figure:
         for m, past in pasts.items()
         if past.would_shed.total
     ]
+    noun = offers_in_words(member.queued for member in pasts)
     return Figure(
         name="shed",
         title="Shed, and what would be" if would else "Shed",
         kind="bars",
-        unit=f"calls {in_a_step(steps.step)}",
+        unit=f"{noun} {in_a_step(steps.step)}",
         series=shed + would,
         sheds=sheds_address(pool),
         finding=shed_finding(
             steps,
             shed,
             would,
+            noun,
             sum(past.total("offered") for past in pasts.values()),
             {member.name: past.shed.counts for member, past in pasts.items()},
             {member.name: past.would_shed.counts for member, past in pasts.items()},

@@ -25,12 +25,21 @@ class Column(NamedTuple):
     help: str
 
 
+FLOORS = "Out of floors, as estimated"
+OWN_FLOOR = (
+    "What it took out of its own floor as it was admitted, before refunds: more than the floor "
+    "holds, for a floor fills again all the time"
+)
 COLUMNS = (
     Column("Limit", "Use", "Use of the limit", "Taken of the leading limit, net of refunds"),
-    Column("Calls", "Offered", "Offered", "Calls that asked, and jobs that were queued"),
-    Column("Calls", "Admitted", "Admitted", "Calls that were let through"),
-    Column("Calls", "Shed", "Shed", "Calls that were refused"),
-    Column("Calls", "Shed rate", "Shed rate", "The part of the offered that was shed"),
+    Column("Calls and jobs", "Offered", "Offered", "Calls that asked, and jobs that came"),
+    Column(
+        "Calls and jobs", "Admitted", "Admitted", "Calls let through, and attempts of jobs begun"
+    ),
+    Column(
+        "Calls and jobs", "Shed", "Shed", "Calls refused, and jobs refused a place in the queue"
+    ),
+    Column("Calls and jobs", "Shed rate", "Shed rate", "The part of the offered that was shed"),
     Column("Given up", "Expired", "Expired", "Jobs dropped because of their deadline, or too late"),
     Column("Given up", "Leases", "Leases expired", "Calls that never reported back"),
     Column("Queue now", "Waiting", "Jobs waiting", "Jobs that wait now"),
@@ -38,9 +47,14 @@ COLUMNS = (
     Column("Tokens", "Estimated", "Tokens estimated", "Input and output, as callers announced"),
     Column("Tokens", "Used", "Tokens used", "Input and output, as callers settled"),
     Column("Tokens", "Ratio", "Used of estimated", "Used tokens in percent of the estimated"),
-    Column("Floor", "Own", "From its own floor", "Taken out of its own floor"),
-    Column("Floor", "Borrowed", "Borrowed", "Taken out of floors that looser classes lend"),
-    Column("Floor", "Lent", "Lent", "Taken by stricter classes out of its floor"),
+    Column(FLOORS, "Own", "From its own floor, as estimated", OWN_FLOOR),
+    Column(
+        FLOORS,
+        "Borrowed",
+        "Borrowed, as estimated",
+        "The same, out of floors that looser classes lend",
+    ),
+    Column(FLOORS, "Lent", "Lent, as estimated", "The same, by stricter classes out of its floor"),
 )
 GROUPS = [(group, len(list(found))) for group, found in groupby(c.group for c in COLUMNS)]
 """Headings above those of the columns, each with how many it spans."""

@@ -1,5 +1,6 @@
 """What figures count, in words."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 UNITS = {
@@ -14,6 +15,12 @@ DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 def unit_in_words(unit: str | None) -> str:
     """What a limit counts; a pool without any limit charges nothing."""
     return UNITS[unit] if unit else "units"
+
+
+def offers_in_words(queued: Iterable[bool]) -> str:
+    """What classes offer, by whether each has a queue: `calls`, `jobs`, or `calls and jobs`."""
+    kinds = set(queued)
+    return "calls and jobs" if len(kinds) > 1 else "jobs" if True in kinds else "calls"
 
 
 def in_a_step(step: timedelta) -> str:

@@ -152,13 +152,13 @@ def test_the_calls_of_a_class_are_told() -> None:
 
 
 def test_tokens_and_floors_are_told() -> None:
-    assert said(tokens_finding(1000, 810)) == (
+    assert said(tokens_finding("calls", 1000, 810)) == (
         "810 tokens were used, 81 % of the 1,000 that were estimated."
     )
-    assert said(tokens_finding(0, 0)) == "No call was admitted in this time."
+    assert said(tokens_finding("jobs", 0, 0)) == "No job was admitted in this time."
     assert said(floor_finding("tokens", 900, 100, 50)) == (
-        "900 tokens came out of its own floor, 100 out of floors that looser classes lent it; "
-        "it lent 50."
+        "By the estimates, before refunds, 900 tokens came out of its own floor, 100 out of floors "
+        "that looser classes lent it; it lent 50."
     )
     assert said(floor_finding("tokens", 0, 0, 0)) == "No floor was drawn on in this time."
 

@@ -1,20 +1,20 @@
 """Somebody on call, in a real browser: from a spike to its cause, to the pause, and back."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 from pytest_django.live_server_helper import LiveServer
 
 from budget import services
 from budget.models import ApiKey
 from budget.policy.groups import ON_CALL
 from budget.services import AdmissionRequest
+from tests.browsing import browsing
 from tests.dashboard.conftest import client_of, somebody
 from tests.jobs.queueing import enqueue
 from tests.policies import claims_pool
@@ -85,17 +85,14 @@ def at_night(committed: None, live_server: LiveServer, complaints: list[str]) ->
     services.admit_many([loop] * 12)
     key = ApiKey.objects.create_key(name="classifier")[1]
     session = client_of(somebody("olga", ON_CALL)).cookies["sessionid"].value
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
+    with browsing(viewport={"width": 1280, "height": 800}) as context:
+        page = context.new_page()
         cookie = {"name": "sessionid", "value": session, "url": live_server.url}
-        page.context.add_cookies([cookie])  # type: ignore[list-item]
+        context.add_cookies([cookie])  # type: ignore[list-item]
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
         yield AtNight(page, live_server.url, key)
-        browser.close()
 
 
 def test_a_class_is_paused_and_resumed_with_the_keyboard_alone(
@@ -124,7 +121,7 @@ def test_from_a_spike_to_its_cause_and_to_the_pause(
 ) -> None:
     page = at_night.page
     page.goto(at_night.url + reverse("budget:dashboard"))
-    assert "calls were shed in the last hour" in page.locator("#pools").inner_text()
+    assert "were shed in the last hour" in page.locator("#pools").inner_text()
     page.click("text=See them")
     assert "Who was shed" in page.locator("#groups").inner_text()
     page.get_by_role("link", name=LOOP, exact=True).first.click()

@@ -37,9 +37,9 @@ def test_what_would_be_shed_is_told_and_linked(viewer: Client, claims: Pool) -> 
     minute = datetime.now(UTC).replace(second=0, microsecond=0) - 5 * MINUTE
     record(claims, minute, "nightly", offered=9, admitted=9, would_shed={"headroom": 4})
     none, would = pools_of(viewer)["claims"].told
-    assert none.text == "None of 9 calls was shed in the last hour."
+    assert none.text == "None of 9 jobs was shed in the last hour."
     assert would.text == (
-        "4 of 9 calls would have been (44 %), all of nightly because headroom is kept for "
+        "4 of 9 jobs would have been (44 %), all of nightly because headroom is kept for "
         "stricter classes, had the pool enforced."
     )
     assert would.sheds.endswith("?range=1h&decision=would_be")
@@ -76,7 +76,7 @@ def test_the_limit_of_which_least_is_left_is_shown(viewer: Client) -> None:
             services.IN_PROCESS,
         )
     level = pools_of(viewer)["small"].level
-    assert level.name == "requests/token_bucket"
+    assert level.name == "requests per minute"
     assert 0 < level.used_percent <= 20, "less with every moment"
 
 

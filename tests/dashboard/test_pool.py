@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from budget.dashboard.rows import COLUMNS
+from budget.dashboard.levels import FREE
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from tests.admin.conftest import client_with
 from tests.dashboard.addresses import class_page, pool_page
@@ -84,7 +85,7 @@ def test_the_table_tells_what_each_class_did(viewer: Client, history: datetime) 
         nightly["Admitted"].replace(",", "")
     )
     assert texts_of(page, "adjuster")["Jobs waiting"] == "–"
-    assert texts_of(page, "rescore")["Lent"].endswith(" k")
+    assert texts_of(page, "rescore")["Lent, as estimated"].endswith(" k")
 
 
 def test_each_reason_leads_to_its_sheds(viewer: Client, history: datetime) -> None:
@@ -177,7 +178,7 @@ def test_classes_without_a_reservation_are_listed_once_they_call(
     record(Pool.objects.get(), history + 9 * MINUTE, "gone", offered=1)
     record(Pool.objects.get(), history + 9 * MINUTE, "", offered=2, shed={"untagged": 2})
     names = [linked.row.member.name for linked in opened(viewer, pool_page())["rows"]]
-    assert names == ["guest", "adjuster", "rescore", "nightly", "gone", "calls without a class"]
+    assert names == ["guest", "adjuster", "rescore", "nightly", "gone", "untagged calls"]
 
 
 def test_states_are_shown(viewer: Client, claims: Pool) -> None:
@@ -213,18 +214,29 @@ def test_limits_are_shown_as_they_are_now_rates_of_tokens_first(
     Pool.objects.update(batch=True)
     levels = opened(viewer, pool_page())["board"].levels
     assert [level.name for level in levels] == [
-        "total_tokens/token_bucket",
-        "requests/token_bucket",
-        "requests/gauge",
-        "batch endpoint: total_tokens/gauge",
+        "total tokens per minute",
+        "requests per minute",
+        "requests at once",
+        "batch endpoint: total tokens at once",
     ]
-    assert levels[0].terms == "400,000 tokens per 60 s"
-    assert levels[0].text == "100,000 of 100,000 available"
-    assert [(floor.name, floor.text) for floor in levels[0].floors] == [
-        ("adjuster", "50,000 of 50,000"),
-        ("rescore", "20,000 of 20,000"),
-    ]
+    assert levels[0].terms == "400,000 tokens per minute"
+    assert levels[0].text == "0 % in use, 100,000 of 100,000 available"
     assert levels[2].terms == "40 requests at once"
+
+
+def test_what_is_available_is_told_in_effective_floors_and_what_is_free(
+    viewer: Client, claims: Pool
+) -> None:
+    tokens = opened(viewer, pool_page())["board"].levels[0]
+    assert tokens.parts == [
+        ("adjuster's effective floor", "50,000 of 50,000"),
+        ("rescore's effective floor", "20,000 of 20,000"),
+        (FREE, "30,000"),
+    ]
+    assert tokens.as_json() == [0, tokens.text, ["50,000 of 50,000", "20,000 of 20,000", "30,000"]]
+    (own, free) = opened(viewer, class_page("rescore"))["board"].levels[0].parts
+    assert own == ("rescore's effective floor", "20,000 of 20,000")
+    assert free == (FREE, "30,000"), "the same whoever looks"
 
 
 def test_hostile_words_are_text(viewer: Client, claims: Pool) -> None:

@@ -71,7 +71,7 @@ def test_a_class_without_a_reservation_says_so(viewer: Client, history: datetime
 
 def test_a_class_that_did_nothing_has_a_page(viewer: Client, history: datetime) -> None:
     WorkloadClass.objects.create(slug="idle", tier="bulk", deadline_seconds=60)
-    assert "Nobody called in this time." in opened(viewer, class_page("idle")).html
+    assert "No job came in this time." in opened(viewer, class_page("idle")).html
 
 
 def test_calls_without_a_class_have_a_page(viewer: Client, history: datetime) -> None:

@@ -38,7 +38,7 @@ class Grouping(NamedTuple):
         """A group's name as pages write it."""
         if self.by == "reason":
             return in_words(name)
-        nameless = {"source": "calls without a source", "class": UNTAGGED, "key": IN_PROCESS}
+        nameless = {"source": "without a source", "class": UNTAGGED, "key": IN_PROCESS}
         return name or nameless.get(self.by, "empty")
 
     def into(self, name: str, filters: Filters) -> tuple[Filters, "Grouping"]:

@@ -26,7 +26,7 @@ function said_of(figure, timeline, hidden, n) {
   if (figure.series.every((line) => line.values[n] === null)) return open ? "nothing yet." : "not known.";
   const shown = figure.series.filter((line) => !hidden.has(line.name) && line.values[n] !== null);
   const some = shown.filter((line) => line.values[n] > 0);
-  if (!some.length) return `no ${figure.unit.split(" ")[0]}.`;
+  if (!some.length) return `no ${figure.unit.split(/ (?:an?|in) /)[0]}.`;
   const parts = some.map((line) => `${line.name} ${amount(line.values[n], figure.unit)}`);
   if (figure.kind !== "lines" && some.length > 1) {
     const sum = some.reduce((total, line) => total + line.values[n], 0);
