@@ -1,6 +1,6 @@
 """The history as a page shows it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from budget.ledger.clock import micros
+from budget.pages.versions import versions_of
 from budget.policy.history import (
     EVERYTHING,
     THE_POLICY,
@@ -28,6 +29,8 @@ class Told(NamedTuple):
 
     change: Change
     lines: list[str]
+    versions: list[tuple[str, int]]
+    """The policy version that it led to, by the pool's name."""
     url: str
     """The page of this change alone."""
     revert_url: str
@@ -56,11 +59,12 @@ def visible(request: HttpRequest) -> Scope:
     return EVERYTHING if request.user.has_perm("budget.view_apikey") else THE_POLICY
 
 
-def tell(found: Iterable[Change]) -> Iterable[Told]:
-    """Each change in words, with its address and the one that undoes it."""
+def tell(found: Sequence[Change]) -> Iterable[Told]:
+    """Each change in words, with its address and the one that undoes it; newest first."""
     slugs = Slugs.ever()
-    for change in found:
+    for change, versions in zip(found, versions_of(found), strict=True):
         key = [change.transaction, micros(change.at)]
         url = reverse("admin:budget_policyhistory_entry", args=key)
         undo = reverse("admin:budget_policyhistory_revert", args=key) if change.revertible else ""
-        yield Told(change, told(change.entries, slugs), url, undo)
+        led_to = sorted((slugs.pools.get(pool, ""), version) for pool, version in versions.items())
+        yield Told(change, told(change.entries, slugs), led_to, url, undo)

@@ -1,6 +1,6 @@
 """Policy changes, as marks on the time axis and in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from budget.ledger.clock import micros
 from budget.models import Pool
+from budget.pages.versions import versions_of
 from budget.policy.history import Change, Scope, change_keys, changes, scope_of_pool, told
 from budget.policy.rows import WORKLOAD_CLASS, Slugs
 
@@ -22,6 +23,8 @@ class Mark(NamedTuple):
 
     change: Change
     lines: list[str]
+    version: int | None
+    """The policy version that it led to; None if nothing was decided by it."""
     address: str
     """Its entry in the history; empty for those who may not enter the admin."""
 
@@ -38,6 +41,7 @@ class Mark(NamedTuple):
             "who": self.change.who,
             "why": self.change.why,
             "lines": self.lines,
+            "version": self.version,
             "address": self.address,
         }
 
@@ -62,7 +66,7 @@ def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> M
     keys = list(change_keys(scope)[: MOST + 1])
     if not keys:
         return Marks([])
-    told = _told(changes(keys[:MOST], scope), linked=request.user.is_staff)
+    told = _told(pool, changes(keys[:MOST], scope), linked=request.user.is_staff)
     return Marks(list(told)[::-1], more=len(keys) > MOST)
 
 
@@ -73,9 +77,9 @@ def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:
     return {kind: condition & within for kind, condition in whole.items()}
 
 
-def _told(found: Iterable[Change], linked: bool) -> Iterable[Mark]:
+def _told(pool: Pool, found: Sequence[Change], linked: bool) -> Iterable[Mark]:
     slugs = Slugs.ever()
-    for change in found:
+    for change, versions in zip(found, versions_of(found, [pool.pk]), strict=True):
         key = [change.transaction, micros(change.at)]
         address = reverse("admin:budget_policyhistory_entry", args=key) if linked else ""
-        yield Mark(change, told(change.entries, slugs), address)
+        yield Mark(change, told(change.entries, slugs), versions.get(pool.pk), address)

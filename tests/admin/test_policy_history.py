@@ -8,10 +8,15 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from budget.models import ApiKey, Limit, Pool, Reservation, WorkloadClass
+from budget import services
+from budget.models import ApiKey, Limit, PolicyVersion, Pool, Reservation, WorkloadClass
 from budget.policy import rows
 from tests.admin.conftest import class_url, client_with, field_of, opened, pool_url, url
+from tests.policies import small_pool
 
+REQUEST = services.AdmissionRequest(
+    pool="claims", workload_class="adjuster", input_tokens=1, output_tokens=1
+)
 pytestmark = pytest.mark.usefixtures("committed")
 
 
@@ -35,6 +40,40 @@ def test_a_change_tells_who_where_why_and_what(editor: Client, claims: Pool) -> 
     ]
     change = told.change
     assert (change.who, change.where, change.why) == ("ada", "192.0.2.7", "storm")
+
+
+def version_of(pool: Pool) -> int:
+    return PolicyVersion.objects.get(pool_id=pool.pk).version
+
+
+def test_a_change_tells_the_version_it_led_to(editor: Client, claims: Pool) -> None:
+    edit_share(editor, claims, "adjuster", "45")
+    then = version_of(claims)
+    services.admit(REQUEST, services.IN_PROCESS)
+    edit_share(editor, claims, "adjuster", "40")
+    edit_share(editor, claims, "adjuster", "35")
+    answer = editor.get(url("policyhistory_changelist"))
+    last, unused, decided = answer.context["told"][:3]
+    assert last.versions == [("claims", version_of(claims))]
+    assert unused.versions == [], "nobody was decided on by it"
+    assert decided.versions == [("claims", then)]
+    assert f"led to policy version {then} of claims" in answer.content.decode()
+    assert f"led to policy version {then} of claims" in editor.get(decided.url).content.decode()
+
+
+def test_a_change_of_a_class_leads_to_a_version_of_each_pool(editor: Client, claims: Pool) -> None:
+    other = small_pool()
+    WorkloadClass.objects.filter(slug="rescore").update(max_attempts=9)
+    assert newest(editor).versions == [
+        ("claims", version_of(claims)),
+        ("small", version_of(other)),
+    ]
+    Pool.objects.filter(pk=other.pk).update(paused=True)
+    page = editor.get(url("policyhistory_changelist")).context["told"]
+    assert [told.versions for told in page[:2]] == [
+        [("small", version_of(other))],
+        [("claims", version_of(claims))],
+    ]
 
 
 def test_raw_sql_shows_as_the_database_role_outside_the_admin(editor: Client, claims: Pool) -> None:

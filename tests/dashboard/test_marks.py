@@ -34,6 +34,9 @@ def test_a_change_is_marked_with_who_why_and_what(viewer: Client) -> None:
     assert (mark["who"], mark["why"]) == ("ada", "storm season")
     assert mark["key"] == newest.key
     assert f'id="{newest.key}"' in page.html
+    version = page["board"].version
+    assert (newest.version, mark["version"]) == (version, version)
+    assert f"policy version {version}" in page.html
     assert "Only the newest" not in page.html
 
 

@@ -16,7 +16,7 @@ export function tellChanges(section, fresh, timeline) {
   section.hidden = !list.children.length;
 }
 
-function entryOf({ key, at, who, why, lines, address }) {
+function entryOf({ key, at, who, why, lines, version, address }) {
   const entry = element("li", "");
   entry.id = key;
   const head = element("p", "");
@@ -28,6 +28,7 @@ function entryOf({ key, at, who, why, lines, address }) {
     head.append(link);
   } else head.append(time);
   head.append(" ", element("strong", who), " ", why ? element("q", why) : quiet("gave no reason"));
+  if (version) head.append(" ", quiet(`→ policy version ${version}`));
   const list = element("ul", "");
   list.append(...lines.map((line) => element("li", line)));
   entry.append(head, list);

@@ -43,8 +43,9 @@ function label({ left, members }) {
   return link;
 }
 
-function told({ at, who, why, lines }) {
+function told({ at, who, why, lines, version }) {
   const more = lines.length > MOST ? ` and ${lines.length - MOST} more` : "";
   const what = lines.slice(0, MOST).join("; ") + more;
-  return `${written(new Date(at * 1000))} ${who}${why && `, “${why}”`}: ${what}`;
+  const led = version ? `; led to policy version ${version}` : "";
+  return `${written(new Date(at * 1000))} ${who}${why && `, “${why}”`}: ${what}${led}`;
 }
