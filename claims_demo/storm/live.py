@@ -28,7 +28,7 @@ def live(after: datetime) -> dict[str, Any]:
     now = timezone.now()
     points = _points(max(now - SHOWN, after))
     stands = standing(now)
-    figures = [figure for card in stands.pop("cards") for figure in card.figures]
+    figures = [figure for card in stands.pop("cards") for figure in card.told]
     return stands | {
         "figures": {figure.name: figure.text for figure in figures},
         "points": points,

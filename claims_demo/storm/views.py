@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from budget.models import Pool
+from budget.models import Pool, WorkloadClass
 from claims_demo.claims import ANSWER_SECONDS, POOL
 from claims_demo.models.storm import StormControl
 from claims_demo.storm.live import SHOWN, live, standing
-from claims_demo.storm.service import SERVICES
+from claims_demo.storm.service import ADJUSTERS, SERVICES
 from claims_demo.storm.weather import STRENGTHS
 
 AUTOMATIC = "automatic"
@@ -32,6 +32,9 @@ def storm(request: HttpRequest) -> HttpResponse:
         "pool": POOL,
         "strengths": STRENGTHS,
         "budget_seconds": ANSWER_SECONDS,
+        "deadline_seconds": WorkloadClass.objects.filter(slug=ADJUSTERS.workload_class)
+        .values_list("deadline_seconds", flat=True)
+        .first(),
         "services": [{"slug": each.workload_class, "name": each.name} for each in SERVICES],
         "pool_id": Pool.objects.filter(slug=POOL).values_list("pk", flat=True).first(),
         "shown_seconds": int(SHOWN.total_seconds()),

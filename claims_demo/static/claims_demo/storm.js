@@ -94,7 +94,12 @@
     ctx.stroke();
     ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
     ctx.textAlign = "left";
-    ctx.fillText(`budget: ${BUDGET} seconds`, bbox.left + 6 * devicePixelRatio, y - 6 * devicePixelRatio);
+    const text = `budget: ${BUDGET} seconds`;
+    const left = bbox.left + 6 * devicePixelRatio;
+    ctx.fillStyle = colour("card");
+    ctx.fillRect(left - 2, y - 19 * devicePixelRatio, ctx.measureText(text).width + 4, 16 * devicePixelRatio);
+    ctx.fillStyle = colour("budget");
+    ctx.fillText(text, left, y - 6 * devicePixelRatio);
     ctx.restore();
   }
 

@@ -1,6 +1,6 @@
 /* One chart: what uPlot draws of a figure, and where its cursor is. */
 
-import { drawGround, drawMarks } from "./ground.js";
+import { drawGround, drawLabels, drawMarks } from "./ground.js";
 import { baseOf, heights } from "./heights.js";
 import { colour, look } from "./looks.js";
 import { written } from "./moments.js";
@@ -101,7 +101,11 @@ export class Chart {
       ],
       hooks: {
         drawClear: [(plot) => drawGround(plot, timeline)],
-        draw: [(plot) => drawMarks(plot, timeline), () => this.onDraw()],
+        draw: [
+          (plot) => drawMarks(plot, timeline),
+          (plot) => drawLabels(plot, timeline),
+          () => this.onDraw(),
+        ],
         setCursor: [({ cursor }) => cursor.idx != null && this.onStep(cursor.idx)],
       },
     };
