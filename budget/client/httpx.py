@@ -1,4 +1,4 @@
-"""The same transports for SDKs that are still on httpx: openai before 3.0, anthropic before 2.0."""
+"""The same transports for SDKs that are still on httpx: openai before 3.0, anthropic before 1.0."""
 
 import httpx
 
