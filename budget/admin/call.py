@@ -9,6 +9,9 @@ from django.utils.html import format_html
 from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin, ReasonFilter
 from budget.models import Call
 from budget.pages.call import GIVEN_BACK, told, verdicts
+from budget.pages.limits import limit_in_words, limits_named
+from budget.pages.places import bounds
+from budget.pages.revision import revision_of
 
 
 @admin.register(Call)
@@ -40,7 +43,7 @@ class CallAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """The call in full."""
         call = object_id and self.get_object(request, object_id)
-        context = {"told": told(call), "verdicts": verdicts(call)} if call else {}
+        context = _in_words(call) if call else {}
         return super().changeform_view(
             request, object_id, form_url, (extra_context or {}) | context
         )
@@ -72,3 +75,16 @@ class CallAdmin(ReadOnlyAdmin):
         """Input + output tokens, once settled."""
         taken, given, _ = told(call).used
         return taken if taken == given in ("–", GIVEN_BACK) else f"{taken} + {given}"
+
+
+def _in_words(call: Call) -> dict[str, Any]:
+    """What the page says, limits named by the policy that decided."""
+    periods = revision_of(call).periods
+    return {
+        "told": told(call),
+        "reason": call.reason.replace("_", " "),
+        "limit": call.limit and limit_in_words(call.limit, periods, call.of_batch),
+        "detail": limits_named(call.detail, periods),
+        "bounds": bounds(call),
+        "verdicts": verdicts(call, periods),
+    }

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from budget import services
 from budget.ledger.errors import BudgetError
 from budget.models import Pool
+from budget.pages.limits import limit_in_words, periods_of
 from budget.pages.percents import exact_percent, percent
-from budget.pages.scarcity import SCARCE
 from budget.policy.stored import stored_terms
 from budget.rule.idle import largest_calls, reach
 from budget.rule.terms import LimitTerms, PoolTerms
@@ -44,14 +44,29 @@ class LimitStanding(NamedTuple):
     of_batch: bool = False
 
     @property
-    def level(self) -> float | None:
-        """What is left, never below nothing, for a meter."""
-        return None if self.available is None else max(0.0, self.available)
+    def name(self) -> str:
+        """In words."""
+        return limit_in_words(self.terms.name, periods_of([self.terms]), self.of_batch)
 
     @property
-    def scarce(self) -> float:
-        """Below this a meter warns."""
-        return self.terms.capacity * SCARCE
+    def used_percent(self) -> float | None:
+        """How much of the capacity is taken; more than all of it while in debt."""
+        if self.available is None:
+            return None
+        return 100 * (1 - self.available / self.terms.capacity)
+
+    @property
+    def used(self) -> str:
+        """The same in words; empty if nobody knows."""
+        return "" if self.used_percent is None else percent(max(0.0, self.used_percent))
+
+    @property
+    def free(self) -> float | None:
+        """What is available beyond all effective floors, and so promised to nobody."""
+        floors = [own.effective for own in self.classes if own.effective is not None]
+        if self.available is None or not floors:
+            return None
+        return max(0.0, self.available - sum(floors))
 
 
 def standings(pool: Pool) -> list[LimitStanding]:

@@ -23,6 +23,8 @@ from budget.ledger.clock import micros, moment
 from budget.ledger.ids import made_at
 from budget.models import Call, Job, Pool, WorkloadClass
 from budget.pages.call import in_time, told, verdicts
+from budget.pages.limits import limit_in_words, limits_named
+from budget.pages.places import bounds, is_refused_place
 from budget.pages.remedies import remedies
 from budget.pages.revision import Revision, revision_of, terms_in_words
 from budget.policy.history import change_keys, scope_of_pool
@@ -54,11 +56,14 @@ def call_page(request: HttpRequest, call_id: UUID) -> HttpResponse:
         "call": call,
         "pool": pool,
         "shed": call.state == Call.State.SHED,
-        "refused_place": call.job_id is not None and call.state == Call.State.SHED,
+        "refused_place": is_refused_place(call),
         "reason": in_words(call.reason),
         "retry_after": None if call.retry_after_ms is None else in_time(call.retry_after_ms),
         "told": told(call),
-        "verdicts": verdicts(call),
+        "limit": call.limit and limit_in_words(call.limit, revision.periods, call.of_batch),
+        "detail": limits_named(call.detail, revision.periods),
+        "bounds": bounds(call),
+        "verdicts": verdicts(call, revision.periods),
         "remedies": remedies(call, revision),
         "revision": revision,
         "terms": terms_in_words(member) if member and request.user.has_perm(SEE_TERMS) else [],

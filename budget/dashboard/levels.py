@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 
 from budget.dashboard.lineup import floor_moves
 from budget.dashboard.units import UNITS, unit_in_words
-from budget.models import Limit, Pool
+from budget.models import Pool
+from budget.pages.limits import Periods, limit_in_words, period_in_words, periods_of
 from budget.pages.percents import percent
-from budget.pages.scarcity import SCARCE
+
+FREE = "free, promised to nobody"
 
 
 class Floor(NamedTuple):
-    """What is left of a class's floor, in the limit's unit."""
+    """A class's effective floor and all of its floor, in the limit's unit."""
 
     name: str
     left: float
@@ -31,25 +33,23 @@ class Level(NamedTuple):
 
     name: str
     terms: str
-    """In words: `400,000 tokens per 60 s`."""
+    """In words: `400,000 tokens per minute`."""
     available: float
     capacity: float
     floors: list[Floor]
-
-    @property
-    def left(self) -> int:
-        """For a meter: never below nothing."""
-        return max(0, round(self.available))
-
-    @property
-    def scarce(self) -> int:
-        """Below this a meter warns."""
-        return round(self.capacity * SCARCE)
+    free: float | None = None
+    """What is available beyond all effective floors; None where a limit knows no floors."""
 
     @property
     def text(self) -> str:
-        """`75,000 of 100,000 available`."""
-        return f"{self.available:,.0f} of {self.capacity:,.0f} available"
+        """`25 % in use, 75,000 of 100,000 available`."""
+        return f"{self.used} in use, {self.available:,.0f} of {self.capacity:,.0f} available"
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """What the available consists of, by name: effective floors, and what is free."""
+        told = [(f"{floor.name}'s effective floor", floor.text) for floor in self.floors]
+        return told if self.free is None else [*told, (FREE, f"{self.free:,.0f}")]
 
     @property
     def used_percent(self) -> float:
@@ -63,7 +63,7 @@ class Level(NamedTuple):
 
     def as_json(self) -> list[Any]:
         """What changes while a page stands open."""
-        return [self.left, self.text, [floor.text for floor in self.floors]]
+        return [round(self.used_percent), self.text, [text for _, text in self.parts]]
 
 
 def levels(pool: Pool, view: Mapping[str, Any], only: str | None = None) -> list[Level]:
@@ -71,28 +71,42 @@ def levels(pool: Pool, view: Mapping[str, Any], only: str | None = None) -> list
 
     Those of the batch endpoint come last, gauges after rates.
     """
-    rows = {str(row): row for row in pool.limits.all()}
+    own, batch = _periods(pool, of_batch=False), _periods(pool, of_batch=True)
     limits = sorted(view["limits"], key=lambda limit: (limit["algorithm"] == "gauge", _rank(limit)))
     return [
-        *[_level(limit, rows.get(_name(limit)), _floors(pool, limit, only)) for limit in limits],
-        *[
-            _level(limit, rows.get(f"batch {_name(limit)}"), [], "batch endpoint: ")
-            for limit in view["batch_limits"]
-        ],
+        *[_level(limit, own, _floors(pool, limit, only), free=_free(limit)) for limit in limits],
+        *[_level(limit, batch, [], of_batch=True) for limit in view["batch_limits"]],
     ]
 
 
+def _periods(pool: Pool, of_batch: bool) -> Periods:
+    return periods_of(row for row in pool.limits.all() if row.of_batch is of_batch)
+
+
 def _level(
-    limit: Mapping[str, Any], row: Limit | None, floors: list[Floor], prefix: str = ""
+    limit: Mapping[str, Any],
+    periods: Periods,
+    floors: list[Floor],
+    of_batch: bool = False,
+    free: float | None = None,
 ) -> Level:
+    name = f"{limit['unit']}/{limit['algorithm']}"
     amount = f"{limit['amount']:,} {unit_in_words(limit['unit'])}"
-    period = f"per {row.per_seconds} s" if row else ""
+    every = f" per {period_in_words(periods[name])}" if name in periods else ""
     return Level(
-        f"{prefix}{_name(limit)}",
-        f"{amount} at once" if limit["algorithm"] == "gauge" else f"{amount} {period}",
+        limit_in_words(name, periods, of_batch),
+        f"{amount} at once" if limit["algorithm"] == "gauge" else f"{amount}{every}",
         limit["available"],
         limit["capacity"],
         floors,
+        free,
+    )
+
+
+def _free(limit: Mapping[str, Any]) -> float:
+    """What no class's floor holds; effective floors never promise more than there is."""
+    return max(
+        0.0, limit["available"] - sum(floor["effective"] for floor in limit["floors"].values())
     )
 
 
@@ -110,7 +124,3 @@ def _floors(pool: Pool, limit: Mapping[str, Any], only: str | None) -> list[Floo
 def _rank(limit: Mapping[str, Any]) -> int:
     """Tokens before requests."""
     return list(UNITS).index(limit["unit"])
-
-
-def _name(limit: Mapping[str, Any]) -> str:
-    return f"{limit['unit']}/{limit['algorithm']}"

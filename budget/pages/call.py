@@ -5,11 +5,14 @@ from typing import NamedTuple
 from budget.jobs.words import span
 from budget.ledger.operations import NEVER_LEFT
 from budget.models import Call
+from budget.pages.limits import Periods, limit_in_words
 from budget.rule.decision import TOLERANCE, Standing
 
 OUTCOMES = {"cancelled": "never left", "rate_limited": "sent away by the provider"}
 """Outcomes that their own name doesn't tell."""
 GIVEN_BACK = "given back"
+QUEUE = "/queue"
+"""Ends the names of a queue's bounds, as `budget.ledger.refusing` keeps them."""
 
 
 class ToldCall(NamedTuple):
@@ -48,15 +51,19 @@ def told(call: Call) -> ToldCall:
     )
 
 
-def verdicts(call: Call) -> list[Verdict]:
+def verdicts(call: Call, periods: Periods) -> list[Verdict]:
     """The decision on each touched limit, in words."""
-    return [_verdict(standing) for standing in call.standings]
+    return [
+        _verdict(standing, limit_in_words(standing.limit, periods, call.of_batch))
+        for standing in call.standings
+        if not standing.limit.endswith(QUEUE)
+    ]
 
 
-def _verdict(standing: Standing) -> Verdict:
+def _verdict(standing: Standing, limit: str) -> Verdict:
     fits = standing.within_floor or standing.shortfall <= TOLERANCE
     return Verdict(
-        limit=standing.limit,
+        limit=limit,
         available=units(standing.available),
         protected=", ".join(f"{slug} {units(n)}" for slug, n in standing.protected.items()),
         free=units(standing.free),

@@ -7,7 +7,9 @@ from math import ceil, floor
 
 from budget.models import Call
 from budget.pages.call import in_time, units
+from budget.pages.limits import limit_in_words
 from budget.pages.percents import exact_percent
+from budget.pages.places import is_refused_place, place_remedies
 from budget.pages.revision import Revision
 from budget.rule.decision import TOLERANCE
 from budget.rule.idle import largest_calls
@@ -28,6 +30,8 @@ PASSING = frozenset(
 
 def remedies(call: Call, revision: Revision) -> list[str]:
     """What would have let the call in; empty for an admitted one, or if nobody can say."""
+    if is_refused_place(call):
+        return place_remedies(call)
     if not call.reason or not call.standings:
         return []
     numbers = numbers_of(call, revision)
@@ -67,6 +71,7 @@ class _Way:
 
     def __init__(self, numbers: Numbers, revision: Revision, slug: str) -> None:
         self._numbers = numbers
+        self._periods = revision.periods
         self._terms = revision.terms
         self._member = revision.member(slug)
 
@@ -98,7 +103,7 @@ class _Way:
         return f"with {units(cost - most)} fewer {name}: {units(most)} instead of {units(cost)}"
 
     def _own_floor(self, limit: str, amount: float) -> str | None:
-        left = f"with {units(amount)} of an own floor left on {limit}"
+        left = f"with {units(amount)} of an own floor left on {self._name(limit)}"
         if self._terms is None or self._member is None:
             return left
         capacity, member = self._capacity(self._terms, limit), self._member
@@ -117,7 +122,7 @@ class _Way:
         numbers = self._numbers.of(limit)
         kept = numbers.available - numbers.free
         return (
-            f"had floors kept at most {units(floor(amount))} of {limit} for others "
+            f"had floors kept at most {units(floor(amount))} of {self._name(limit)} for others "
             f"instead of {units(kept)}"
         )
 
@@ -150,6 +155,9 @@ class _Way:
         return (
             f"had its class yielded above {exact_percent(needed)} instead of {exact_percent(had)}"
         )
+
+    def _name(self, limit: str) -> str:
+        return limit_in_words(limit, self._periods)
 
     @staticmethod
     def _capacity(terms: PoolTerms, limit: str) -> float:

@@ -7,6 +7,7 @@ import msgspec
 
 from budget.jobs.words import span
 from budget.models import Call, PolicyRevision
+from budget.pages.limits import Periods, periods_of
 from budget.pages.percents import exact_percent
 from budget.rule.terms import SECOND, ClassTerms, PoolTerms
 
@@ -19,6 +20,11 @@ class Revision(NamedTuple):
     """When a change of the policy made it; None if the ledger kept nothing of it."""
     terms: PoolTerms | None = None
     """What it said, as far as this version of the program can read it."""
+
+    @property
+    def periods(self) -> Periods:
+        """Of its limits, as far as they are known."""
+        return {} if self.terms is None else periods_of(self.terms.limits)
 
     def member(self, slug: str) -> ClassTerms | None:
         """A class with its terms."""

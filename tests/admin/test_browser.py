@@ -4,18 +4,18 @@ While Playwright runs, its event loop keeps Django's database out of this thread
 stored is read off the pages.
 """
 
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Group, User
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from budget.models import UsageMinute
 from budget.policy.groups import EDITORS
 from tests.admin.conftest import pool_url, url
+from tests.browsing import browsing
 from tests.jobs.queueing import enqueue, finish, take_one
 from tests.policies import claims_pool
 
@@ -53,10 +53,8 @@ def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -
         rest_seconds=0,
     )
     address = live_server.url + pool_url(claims)
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
+    with browsing(viewport={"width": 1280, "height": 800}) as context:
+        page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
@@ -66,7 +64,6 @@ def pool_page(committed: None, live_server: LiveServer, complaints: list[str]) -
         page.click("input[type=submit]")
         page.wait_for_selector("#pool_form")
         yield page
-        browser.close()
 
 
 def test_an_editor_changes_a_share_and_reverts_it(
@@ -96,7 +93,7 @@ def test_an_editor_changes_a_share_and_reverts_it(
 
 def test_the_meters_show_a_full_pool(pool_page: Page, complaints: list[str]) -> None:
     assert pool_page.locator("meter").count() == 3
-    assert "100,000 of 100,000 available now" in pool_page.locator("article").first.inner_text()
+    assert "100,000 of 100,000 available now, 30,000 of it free" in pool_page.locator("article").first.inner_text()
     assert complaints == []
 
 

@@ -146,6 +146,8 @@ def test_the_page_shows_levels_floors_reach_and_the_largest_call(
     first = answer.context["standings"][0]
     assert first.terms.name == "total_tokens/token_bucket"
     assert first.available == pytest.approx(100_000)
+    assert (first.name, first.used_percent) == ("total tokens per minute", pytest.approx(0))
+    assert first.free == pytest.approx(30_000), "what is no class's floor"
     adjuster, rescore, nightly = first.classes
     assert (adjuster.floor, adjuster.effective) == pytest.approx((50_000, 50_000))
     assert (rescore.largest_call, nightly.largest_call) == pytest.approx((50_000, 30_000))
@@ -164,7 +166,7 @@ def test_the_page_shows_the_limits_of_the_batch_endpoint_last(viewer: Client, cl
     *_, last = answer.context["standings"]
     assert (last.of_batch, last.available, last.classes) == (True, 5_000_000, [])
     page = answer.content.decode()
-    assert "batch endpoint: total_tokens/gauge" in page
+    assert "Batch endpoint: total tokens at once" in page
     assert "icon-yes" not in page
 
 

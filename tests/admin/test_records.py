@@ -56,9 +56,9 @@ def test_a_call_shows_tags_usage_and_the_decisions_arithmetic(viewer: Client, cl
     assert "Used, succeeded" in text
     assert 'name="_save"' not in text
     assert {verdict.limit for verdict in page.context["verdicts"]} == {
-        "total_tokens/token_bucket",
-        "requests/token_bucket",
-        "requests/gauge",
+        "total tokens per minute",
+        "requests per minute",
+        "requests at once",
     }
 
 
@@ -68,7 +68,8 @@ def test_a_shed_call_shows_which_limit_refused_it(viewer: Client, claims: Pool) 
         pass
     page = viewer.get(url("call_change", shed.id))
     (refused,) = [verdict for verdict in page.context["verdicts"] if not verdict.fits]
-    assert refused.limit == shed.limit
+    assert shed.limit == "total_tokens/token_bucket"
+    assert refused.limit == "total tokens per minute"
     assert "is more than" in refused.words
 
 

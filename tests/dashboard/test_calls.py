@@ -68,9 +68,10 @@ def test_a_call_that_never_was_is_not_found(viewer: Client, claims: Pool) -> Non
 def test_it_says_why_in_words_and_numbers(viewer: Client, claims: Pool) -> None:
     refused = shed("nightly", 9_000, source="claims/nightly.py:3", tags={"team": "north"})
     text = text_of(viewer, refused.pk)
-    assert refused.detail in text
     assert "shed" in text
-    assert "total_tokens/token_bucket" in text
+    assert "floor protected on total tokens per minute" in text
+    assert refused.detail.replace("total_tokens/token_bucket", "total tokens per minute") in text
+    assert "token_bucket" not in text
     assert "adjuster 50,000, rescore 20,000" in text
     assert "claims/nightly.py:3" in text
     assert "Tag team north" in text
@@ -145,7 +146,7 @@ def test_a_share_would_have_been_enough(viewer: Client) -> None:
     offer("rescore", 450, "still")
     refused = shed("nightly", 299, "still")
     assert (
-        "with 299 of an own floor left on total_tokens/gauge: a share of at least 29.9 % "
+        "with 299 of an own floor left on total tokens at once: a share of at least 29.9 % "
         "instead of 0 %, neither spent nor lent"
     ) in remedies(viewer, refused.pk)
     services.cancel(Call.objects.get(state=Call.State.OPEN).pk)
@@ -169,7 +170,7 @@ def test_a_spent_floor_is_told_apart_from_one_that_is_too_small(viewer: Client) 
     refused = shed("rescore", 150, "still")
     (words,) = [words for words in remedies(viewer, refused.pk) if "own floor" in words]
     assert words == (
-        "with 150 of an own floor left on total_tokens/gauge, which holds 200 when unspent "
+        "with 150 of an own floor left on total tokens at once, which holds 200 when unspent "
         "and had 0"
     )
 

@@ -25,6 +25,7 @@ from budget.dashboard.switches import switching
 from budget.dashboard.units import in_a_step
 from budget.models import Call, Pool, WorkloadClass
 from budget.pages.call import in_time
+from budget.pages.limits import Periods, limit_in_words, periods_of
 from budget.rule.decision import REASONS
 
 RANGES_HERE = {name: label for name, (label, _) in RANGES.items() if name != "live"}
@@ -46,6 +47,8 @@ class Entry(NamedTuple):
 
     call: Call
     reason: str
+    limit: str
+    """In words; empty if it isn't one that refused it."""
     job: str
     """What to say of the job it belongs to, if it does."""
     job_address: str
@@ -121,7 +124,7 @@ def context_of(
         "groups": grouped,
         "counts": counted,
         "pruned": is_pruned(question, window, over_time.found, counted.sheds),
-        "entries": [entry(call, may_see_jobs) for call in page.calls],
+        "entries": entries(pool, page.calls, may_see_jobs),
         "first_page": place is None,
         "older": page.next and f"{question.fixed.query}&{urlencode({'before': page.next})}",
         "jobs_address": expired_jobs(pool, question) if may_see_jobs else "",
@@ -182,14 +185,25 @@ def kept_fields(question: Question) -> list[tuple[str, str]]:
     return [*question.time, *rest]
 
 
-def entry(call: Call, may_see_jobs: bool) -> Entry:
+def entries(pool: Pool, calls: Iterable[Call], may_see_jobs: bool) -> list[Entry]:
+    """Calls as the list has them, their limits named by the policy of today."""
+    limits = list(pool.limits.all())
+    periods = {
+        of_batch: periods_of(row for row in limits if row.of_batch is of_batch)
+        for of_batch in (False, True)
+    }
+    return [entry(call, may_see_jobs, periods[call.of_batch]) for call in calls]
+
+
+def entry(call: Call, may_see_jobs: bool, periods: Periods) -> Entry:
     """A call as the list has it. One that was refused a place in a queue never became a job."""
     job = address = ""
     if call.job_id is not None:
         job = "job, got no place" if call.state == Call.State.SHED else "attempt of a job"
         if may_see_jobs and call.state != Call.State.SHED:
             address = reverse("admin:budget_job_change", args=[call.job_id])
-    return Entry(call, in_words(call.reason), job, address)
+    limit = call.limit and limit_in_words(call.limit, periods, call.of_batch)
+    return Entry(call, in_words(call.reason), limit, job, address)
 
 
 def expired_jobs(pool: Pool, question: Question) -> str:

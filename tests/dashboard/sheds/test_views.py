@@ -213,7 +213,7 @@ def test_entries_say_what_was_decided(viewer: Client, claims: Pool) -> None:
     other = store(claims, at(9))
     store(claims, at(1), key_prefix="key00001", tags={"team": "north"}, retried_as=other.pk)
     text = viewer.get(address()).content.decode()
-    for words in ("on total_tokens/token_bucket", "key00001", "2.4 s", "team: north", "1,000"):
+    for words in ("on total tokens per minute", "key00001", "2.4 s", "team: north", "1,000"):
         assert words in text
     assert text.count("offered again</span>") == 1
     assert reverse("budget:dashboard_call", args=[other.pk]) in text

@@ -49,8 +49,8 @@ function link(address, words) {
   return element;
 }
 
-function fillLevel(place, [left, text, floors]) {
-  place.querySelector("meter").value = left;
+function fillLevel(place, [used, text, floors]) {
+  place.querySelector("meter").value = used;
   place.querySelector("[data-level-text]").textContent = text;
   place.querySelectorAll("[data-floor]").forEach((floor, n) => (floor.textContent = floors[n]));
 }
