@@ -1,5 +1,29 @@
-"""The admin: policy with its live figures and history, calls, jobs, usage, keys."""
+"""The admin: policy with its live figures and history, calls, callers, jobs, usage, keys."""
 
-from budget.admin import call, job, job_batch, key, policy_history, pool, usage, workload
+from budget.admin import (
+    away_report,
+    call,
+    caller_process,
+    job,
+    job_batch,
+    key,
+    policy_history,
+    pool,
+    untagged,
+    usage,
+    workload,
+)
 
-__all__ = ["call", "job", "job_batch", "key", "policy_history", "pool", "usage", "workload"]
+__all__ = [
+    "away_report",
+    "call",
+    "caller_process",
+    "job",
+    "job_batch",
+    "key",
+    "policy_history",
+    "pool",
+    "untagged",
+    "usage",
+    "workload",
+]

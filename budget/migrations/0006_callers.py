@@ -77,6 +77,18 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "caller processes",
             },
         ),
+        migrations.CreateModel(
+            name="UntaggedCaller",
+            fields=[],
+            options={
+                "verbose_name": "untagged caller",
+                "proxy": True,
+                "default_permissions": (),
+                "indexes": [],
+                "constraints": [],
+            },
+            bases=("budget.call",),
+        ),
         migrations.AddField(
             model_name="usagehour",
             name="untagged",

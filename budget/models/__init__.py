@@ -1,7 +1,7 @@
 """Everything the app stores."""
 
 from budget.models.balance import PolicyRevision, PolicyVersion, PoolLock, PoolState
-from budget.models.call import Call
+from budget.models.call import Call, UntaggedCaller
 from budget.models.caller import AwayReport, AwayTotal, CallerProcess
 from budget.models.job import Job, JobBatch
 from budget.models.key import ApiKey, ApiKeyClass, ApiKeyPool
@@ -27,6 +27,7 @@ __all__ = [
     "PoolLock",
     "PoolState",
     "Reservation",
+    "UntaggedCaller",
     "Usage",
     "UsageHour",
     "UsageMinute",

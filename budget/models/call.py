@@ -126,3 +126,12 @@ class Call(models.Model):
     def charged(self) -> list[Charge]:
         """What each limit was charged."""
         return msgspec.json.decode(self.charges, type=list[Charge])
+
+
+class UntaggedCaller(Call):
+    """Stands for the places that untagged calls come from in the admin; it has no rows."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = "untagged caller"

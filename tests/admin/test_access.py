@@ -21,6 +21,9 @@ LISTS = [
     "jobbatch_changelist",
     "usageminute_changelist",
     "policyhistory_changelist",
+    "untaggedcaller_changelist",
+    "callerprocess_changelist",
+    "awayreport_changelist",
 ]
 
 
