@@ -85,6 +85,14 @@ def ledger_wait_seconds() -> float:
     return _setting("LEDGER_WAIT_SECONDS", 5.0)
 
 
+def leak_tolerance_percent() -> float:
+    """How much of a limit's amount may be missing at the provider for no reason, in percent.
+
+    If more is, it counts as used by calls that never came through us: a leak. Default: 10.
+    """
+    return _setting("LEAK_TOLERANCE_PERCENT", 10.0)
+
+
 def max_batch_bytes() -> int:
     """The largest body of a batch of admissions, in bytes. Default: 1 MiB."""
     return _setting("MAX_BATCH_BYTES", 1_048_576)

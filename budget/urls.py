@@ -2,7 +2,18 @@
 
 from django.urls import include, path
 
-from budget.api import admissions, callers, calls, health, jobs, pools, schema, untagged, usage
+from budget.api import (
+    admissions,
+    callers,
+    calls,
+    health,
+    jobs,
+    observations,
+    pools,
+    schema,
+    untagged,
+    usage,
+)
 from budget.metrics.views import metrics
 
 app_name = "budget"
@@ -17,6 +28,7 @@ api = [
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
     path("jobs/<str:job_id>", jobs.JobDetailView.as_view(), name="job"),
     path("jobs/<str:job_id>/cancel", jobs.CancelJobView.as_view(), name="cancel_job"),
+    path("observations", observations.ObservationsView.as_view(), name="observations"),
     path("pools/<str:slug>", pools.PoolDetailView.as_view(), name="pool"),
     path("untagged", untagged.UntaggedView.as_view(), name="untagged"),
     path("usage", usage.UsageView.as_view(), name="usage"),

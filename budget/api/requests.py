@@ -1,6 +1,6 @@
 """What callers send. Each description is shown in the schema and in the refusal of a bad value."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -15,7 +15,10 @@ from budget.ledger.operations import (
     MAX_TOKENS,
     Outcome,
 )
+from budget.providers.values import MOST
+from budget.rule.terms import Unit
 from budget.services.away import LONGEST_AGO_MS, MOST_REPORTS, Choice
+from budget.services.observations import MAX_AGE_MS, MAX_WAIT_SECONDS
 
 MAX_BATCH = 100
 
@@ -248,3 +251,51 @@ class CallerBody(Struct, forbid_unknown_fields=True, kw_only=True):
     away: Annotated[
         list[AwayBody], Meta(max_length=MOST_REPORTS, description="Up to 100 reports.")
     ] = []
+
+
+ProviderAmount = Annotated[int, Meta(ge=0, le=MOST)] | None
+MostMilliseconds = Annotated[int, Meta(ge=0, le=1000 * MAX_WAIT_SECONDS)] | None
+
+
+class SaidLimit(Struct, forbid_unknown_fields=True, kw_only=True):
+    """One limit as the provider's headers tell it."""
+
+    unit: Annotated[Unit, Meta(description="What it counts.", examples=["total_tokens"])]
+    amount: Annotated[
+        ProviderAmount, Meta(description="What is allowed in a period.", examples=[400_000])
+    ] = None
+    remaining: Annotated[ProviderAmount, Meta(description="What is left of it.")] = None
+    reset_ms: Annotated[
+        MostMilliseconds, Meta(description="Whole milliseconds until it is whole again.")
+    ] = None
+
+
+class ObservationBody(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a provider's answer said of the account's limits."""
+
+    pool: Annotated[
+        Slug, Meta(description="Slug of the pool whose provider it is.", examples=["claims"])
+    ]
+    limits: Annotated[
+        list[SaidLimit],
+        Meta(max_length=4, description="What its headers say, at most one of each unit."),
+    ] = []
+    refusal: Annotated[
+        Literal["busy", "money"] | None,
+        Meta(
+            description="Why the provider refused the call, if it did for all: busy (429, 529), or "
+            "money (the account's spend cap is reached), which pauses the pool."
+        ),
+    ] = None
+    retry_after_ms: Annotated[
+        MostMilliseconds,
+        Meta(description="Whole milliseconds for which a busy provider asks to stay away."),
+    ] = None
+    age_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=MAX_AGE_MS,
+            description="How long ago the provider said it, in whole milliseconds.",
+        ),
+    ] = 0

@@ -157,11 +157,17 @@ def _row(
         reason=decision.reason or decision.would_be or "",
         limit=decision.limit or "",
         retry_after_ms=decision.retry_after_ms,
-        detail="" if decision.admitted else refusal_in_words(terms, decision),
+        detail=_detail(batch, decision),
         arithmetic=json_text(decision.standings),
         charges=json_text(decision.charges),
         lease_expires=lease_expires,
     )
+
+
+def _detail(batch: Batch, decision: Decision) -> str:
+    if decision.admitted:
+        return ""
+    return refusal_in_words(batch.terms, decision, batch.balances.spend_cap_reached)
 
 
 def _lease(terms: PoolTerms, c: int | None) -> int:

@@ -39,6 +39,10 @@ class Balances(msgspec.Struct, kw_only=True):
     """What is left of the batch endpoint's limits, if there is one."""
     queues: dict[str, Queue] | None = None
     """By class; None until they are counted."""
+    leaked: dict[str, int] = {}
+    """By unit: what was used at the provider and never came through us, since the beginning."""
+    spend_cap_reached: bool = False
+    """Whether the pool is paused because the provider says so."""
     recount: bool = False
     """Whether the queues are to be counted anew, since rows are not as they should be."""
     format: int = 0
@@ -55,6 +59,7 @@ class Balances(msgspec.Struct, kw_only=True):
         else:
             self.pool = fresh(new, self.pool.at)
         self._carry_endpoint(old, new, changed_at)
+        self.spend_cap_reached &= new.paused
         for slug, queue in (self.queues or {}).items():
             queue.pause(new.is_paused(slug), max(changed_at, self.pool.at))
             # What a queue waits for may be there under the new terms; and whoever resumes a

@@ -53,6 +53,8 @@ class Batch:
         """By class: the first jobs of its queue, in its order."""
         self.collectable: dict[UUID, list[StoredJob]] = {}
         """By collecting operation: the first jobs that a batch endpoint may be sent."""
+        self.leaked: dict[UUID, dict[str, int]] = {}
+        """By observation of before: what was found to have leaked, by unit."""
         self._position = 0
         for call in calls:
             self.calls[call.id] = call

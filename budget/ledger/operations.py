@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from budget.ledger.errors import Implausible
+from budget.providers.standing import Standing
 
 MAX_TOKENS = 1_000_000_000
 MAX_TAGS = 20
@@ -161,6 +162,32 @@ class RenewMany(msgspec.Struct, kw_only=True, eq=False):
     calls: Sequence[UUID]
     until: int
     """In microseconds since the epoch."""
+
+
+class Observe(msgspec.Struct, kw_only=True, eq=False):
+    """Hold what a provider said of its limits against the balances."""
+
+    id: UUID
+    pool: str
+    """Its slug."""
+    standing: Standing
+    age_ms: int = 0
+    """How long ago the provider said it."""
+    key_prefix: str = ""
+    said_at: int | None = None
+    """When, in microseconds since the epoch, once the ledger has looked at its clock."""
+
+
+class Observed(msgspec.Struct, kw_only=True):
+    """What became of what a provider said."""
+
+    pool: str
+    leaked: dict[str, int]
+    """By unit: what was used at the provider and never came through us, as was found now."""
+    backoff: dict[str, datetime]
+    """By class: until when the provider wants none of its calls."""
+    paused: bool
+    """Whether the pool is."""
 
 
 class RenewedMany(msgspec.Struct, kw_only=True):

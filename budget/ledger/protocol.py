@@ -4,6 +4,8 @@ from budget.ledger.job_operations import JobAnswer, JobOperation
 from budget.ledger.operations import (
     Admission,
     Admit,
+    Observe,
+    Observed,
     Renew,
     Renewed,
     RenewedMany,
@@ -12,5 +14,5 @@ from budget.ledger.operations import (
     Settled,
 )
 
-Operation = Admit | Settle | Renew | RenewMany | JobOperation
-Answer = Admission | Settled | Renewed | RenewedMany | JobAnswer
+Operation = Admit | Settle | Renew | RenewMany | Observe | JobOperation
+Answer = Admission | Settled | Renewed | RenewedMany | Observed | JobAnswer

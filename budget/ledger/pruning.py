@@ -1,4 +1,4 @@
-"""Forgets old calls, jobs and batches, and the states from which calls could be re-run."""
+"""Forgets old calls, jobs, batches and observations, and the states to re-run calls from."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -40,6 +40,12 @@ SELECT id, coalesce(finished_at, created_at) < %(before)s
 FROM budget_jobbatch b WHERE id > %(after)s AND id < %(end)s
     AND pool_id = coalesce(%(pool)s, pool_id) ORDER BY id LIMIT %(most)s
 """
+OBSERVATIONS = """
+SELECT id, at < %(before)s
+FROM budget_observation WHERE id > %(after)s AND id < %(end)s
+    AND pool_id = coalesce(%(pool)s, pool_id) ORDER BY id LIMIT %(most)s
+"""
+DELETE_OBSERVATIONS = "DELETE FROM budget_observation WHERE id = ANY (%s)"
 DELETE_JOBS = "DELETE FROM budget_job WHERE id = ANY (%s)"
 DELETE_BATCHES = "DELETE FROM budget_jobbatch WHERE id = ANY (%s)"
 DELETE_CALLS = "DELETE FROM budget_call WHERE id = ANY (%s)"
@@ -83,6 +89,7 @@ def prune(before: datetime, pool_id: int | None = None) -> Pruned:
     jobs = sum(_prune_by_id(JOBS, DELETE_JOBS, before, pool_id))
     batches = sum(_prune_by_id(BATCHES, DELETE_BATCHES, before, pool_id))
     pools = _pools() if pool_id is None else [pool_id]
+    sum(_prune_by_id(OBSERVATIONS, DELETE_OBSERVATIONS, before, pool_id))
     states = sum(deleted for pool in pools for deleted in _prune_states(pool, before))
     return Pruned(calls, jobs, batches, states)
 

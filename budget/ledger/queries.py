@@ -139,6 +139,38 @@ SET lease_expires = {as_moment("r.lease_expires")}
 FROM jsonb_to_recordset(%s::jsonb) AS r (id uuid, lease_expires bigint) WHERE c.id = r.id
 """
 
+LEAKED = "SELECT id, leaked FROM budget_observation WHERE id = ANY (%s) AND pool_id = %s"
+
+OBSERVE = f"""
+INSERT INTO budget_observation (
+    id, pool_id, at, seq, position, key_prefix, refusal, wait_seconds, said_at, readings,
+    tolerance, leaked, backoff
+)
+SELECT id, %(pool)s, {as_moment("%(now)s")}, %(seq)s, position, key_prefix, refusal, wait_seconds,
+    {as_moment("said_at")}, readings, tolerance, leaked, backoff
+FROM jsonb_to_recordset(%(observed)s::jsonb) AS r (
+    id uuid, position integer, key_prefix text, refusal text, wait_seconds float8,
+    said_at bigint, readings jsonb, tolerance float8, leaked jsonb, backoff jsonb
+)
+"""
+
+# Once a second is often enough, however many tell it.
+SEE_LIMITS = f"""
+INSERT INTO budget_providerlimit AS s (
+    pool_id, unit, amount, remaining, per_seconds, reset_seconds, seen_at, key_prefix
+)
+SELECT %s, unit, amount, remaining, per_seconds, reset_seconds, {as_moment("seen_at")}, key_prefix
+FROM jsonb_to_recordset(%s::jsonb) AS r (
+    unit text, amount bigint, remaining bigint, per_seconds integer, reset_seconds float8,
+    seen_at bigint, key_prefix text
+)
+ON CONFLICT (pool_id, unit) DO UPDATE SET
+    amount = coalesce(excluded.amount, s.amount), remaining = excluded.remaining,
+    per_seconds = excluded.per_seconds, reset_seconds = excluded.reset_seconds,
+    seen_at = excluded.seen_at, key_prefix = excluded.key_prefix
+WHERE s.seen_at <= excluded.seen_at - interval '1 s'
+"""
+
 # A closed minute is inserted once; its hour and the totals grow by what was inserted.
 CLOSE_MINUTE = f"""
 WITH closed AS (

@@ -15,10 +15,11 @@ from budget.ledger.balances import decode_balances
 from budget.ledger.batch import amounts
 from budget.ledger.clock import micros
 from budget.ledger.operations import NEVER_LEFT
-from budget.models import Call, PolicyRevision, PoolState
+from budget.models import Call, Observation, PolicyRevision, PoolState
 from budget.providers import Tokens
 from budget.rule.admission import offer
 from budget.rule.decision import Decision
+from budget.rule.observe import Reading, back_off, reconcile
 from budget.rule.pool import Offer, release, settle
 from budget.rule.pool import PoolState as Levels
 from budget.rule.terms import PoolTerms
@@ -52,6 +53,7 @@ class _Event(NamedTuple):
     seq: int
     position: int
     call: Call | None = None
+    observation: Observation | None = None
     revision: PolicyRevision | None = None
 
 
@@ -75,6 +77,8 @@ def rerun(pool_id: int, seq: int) -> Rerun:
             balances.carry(terms, new, micros(event.revision.changed_at))
             terms = new
         balances.advance(terms, event.at)
+        if event.observation is not None:
+            _observe_again(terms, balances.pool, event.observation)
         drawn = None if event.call is None else balances.drawn_on(terms, event.call.of_batch)
         if event.call is None or drawn is None or _refused_at_door(event.call):
             continue
@@ -95,6 +99,8 @@ def _events(kept: PoolState) -> Iterator[_Event]:
     edits = PolicyRevision.objects.filter(pool_id=kept.pool_id, read_at__gt=kept.at)
     for revision in edits:
         yield _Event(micros(revision.read_at), EDIT, 0, revision.version, revision=revision)
+    for seen in Observation.objects.filter(pool_id=kept.pool_id, seq__gt=kept.seq):
+        yield _Event(micros(seen.at), OPERATION, seen.seq, seen.position, observation=seen)
     lapsed = of_pool.filter(lapsed_at__gt=kept.at).order_by("lease_expires", "id")
     for n, call in enumerate(lapsed):
         if call.lapsed_at is not None:
@@ -139,6 +145,14 @@ def _settle_again(terms: PoolTerms, state: Levels, call: Call) -> None:
         )
     held = call.lapsed_at is None
     settle(terms, state, call.workload_class, call.charged, used, held)
+
+
+def _observe_again(terms: PoolTerms, state: Levels, seen: Observation) -> None:
+    said_at = micros(seen.said_at)
+    readings = [Reading(*reading) for reading in seen.readings]
+    reconcile(terms, state, readings, state.at - said_at, seen.tolerance)
+    if seen.refusal == Observation.Refusal.BUSY:
+        back_off(terms, state, seen.wait_seconds, said_at)
 
 
 def _same(call: Call, again: Decision) -> bool:

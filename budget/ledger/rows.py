@@ -14,6 +14,7 @@ from budget.ledger.job_rows import NewJob, StoredJob
 from budget.ledger.tally import ClassTally
 from budget.rule.decision import Charge
 from budget.rule.dequeue import Queue
+from budget.rule.observe import Reading
 from budget.rule.pool import Settlement
 from budget.rule.terms import SECOND, PoolTerms
 
@@ -184,6 +185,33 @@ class NewRevision(NamedTuple):
     changed_at: int
 
 
+class NewObservation(msgspec.Struct, kw_only=True):
+    """Something a provider said that changed what is left, to insert."""
+
+    id: UUID
+    position: int
+    key_prefix: str
+    refusal: str
+    wait_seconds: float | None
+    said_at: int
+    readings: list[Reading]
+    tolerance: float
+    leaked: dict[str, int]
+    backoff: dict[str, int]
+
+
+class SeenLimit(msgspec.Struct, kw_only=True):
+    """One of the provider's limits as it was last told."""
+
+    unit: str
+    amount: int | None
+    remaining: int | None
+    per_seconds: int
+    reset_seconds: float | None
+    seen_at: int
+    key_prefix: str
+
+
 class Changes(msgspec.Struct):
     """Everything one transaction writes apart from the state itself."""
 
@@ -203,6 +231,9 @@ class Changes(msgspec.Struct):
     forgotten_jobs: list[UUID] = []
     """Jobs whose idempotency key no longer counts."""
     queues_changed: bool = False
+    observed: list[NewObservation] = []
+    seen: dict[str, SeenLimit] = {}
+    """By unit."""
     closed: ClosedMinute | None = None
     revision: NewRevision | None = None
 
@@ -221,4 +252,4 @@ class Changes(msgspec.Struct):
     @property
     def levels_changed(self) -> bool:
         """Whether something happened that changes what is left of limits, or may."""
-        return bool(self.decided or self.settled or self.lapsed or self.revision)
+        return bool(self.decided or self.settled or self.lapsed or self.revision or self.observed)

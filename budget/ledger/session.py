@@ -19,7 +19,8 @@ from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPo
 from budget.ledger.finishing import lapse_jobs
 from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
 from budget.ledger.lineup import ensure_counted
-from budget.ledger.operations import Admit, Renew, RenewMany, Settle
+from budget.ledger.observing import observe, read_observed
+from budget.ledger.operations import Admit, Observe, Renew, RenewMany, Settle
 from budget.ledger.protocol import Answer, Operation
 from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, renew_many, settle
@@ -125,6 +126,7 @@ class Session:
         before = msgspec.json.encode(batch.queues) if on_jobs else b""
         if on_jobs:
             prepare_queues(connection, pipeline, batch, submissions)
+        read_observed(connection, pipeline, batch, submissions)
         answers = [_answer(batch, submission) for submission in submissions]
         for submission in submissions:
             submission.attempted = batch.seq
@@ -230,6 +232,8 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
             return renew(batch, operation)
         if isinstance(operation, RenewMany):
             return renew_many(batch, operation)
+        if isinstance(operation, Observe):
+            return observe(batch, operation)
         return decide_job(batch, operation, submission.attempted)
     except BudgetError as error:
         return error
@@ -239,6 +243,8 @@ def unknown_to(operation: Operation) -> BudgetError:
     """What is said to an operation on a pool that is gone."""
     if isinstance(operation, Admit | Enqueue):
         return UnknownPool(f"There is no pool {operation.request.pool!r}.")
+    if isinstance(operation, Observe):
+        return UnknownPool(f"There is no pool {operation.pool!r}.")
     if isinstance(operation, Take | Collect | RenewMany):
         return UnknownPool("The pool is gone.")
     if isinstance(operation, Finish | CancelJob):

@@ -181,6 +181,8 @@ def _statements(
         yield queries.RENEW, (json_text(changes.renewed),)
     if changes.heard:
         yield queries.HEARD, (changes.heard,)
+    if changes.seen:
+        yield queries.SEE_LIMITS, (pool_id, json_text(list(changes.seen.values())))
 
 
 def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterator[tuple[str, Any]]:
@@ -192,6 +194,8 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
         yield queries.FORGET_KEYS, (changes.forgotten,)
     if changes.decided:
         yield queries.DECIDE, {**batch, "calls": json_text(changes.decided)}
+    if changes.observed:
+        yield queries.OBSERVE, {**batch, "observed": json_text(changes.observed)}
     yield from _job_statements(pool_id, changes)
     if changes.lapsed:
         yield queries.LAPSE, (at, changes.lapsed)

@@ -14,9 +14,13 @@ NEVER = {
 """What there is to say, by reason, where no time to try again can be named."""
 
 
-def refusal_in_words(terms: PoolTerms, decision: Decision) -> str:
+SPEND_CAP = "The pool is paused: the provider says that the account's spend cap is reached."
+
+
+def refusal_in_words(terms: PoolTerms, decision: Decision, spend_cap_reached: bool = False) -> str:
     """One or two sentences: why the call is shed, with the numbers that decided."""
-    words = f"{_why(terms, decision)} {_when(decision)}"
+    capped = spend_cap_reached and terms.paused and decision.reason == "paused"
+    words = f"{SPEND_CAP if capped else _why(terms, decision)} {_when(decision)}"
     return words.strip()
 
 

@@ -6,8 +6,8 @@ from typing import Literal
 MINUTE, DAY = 60, 86_400
 LONGEST_MINUTE = 3_600
 """Seconds. A period that looks longer than this is a day."""
-ROUNDING = 1.0
-"""Seconds by which a reset may be told too late."""
+ROUNDING = 2.0
+"""Seconds by which a reset may be told too late: it and the Date are whole ones."""
 
 Unit = Literal["requests", "input_tokens", "output_tokens", "total_tokens"]
 
@@ -32,9 +32,9 @@ class ProviderLimit:
         """
         if not self.amount or self.remaining is None or not self.reset_seconds:
             return MINUTE
-        missing = max(1, self.amount - self.remaining)
-        period = (self.reset_seconds - ROUNDING) * self.amount / missing
-        return DAY if period > LONGEST_MINUTE else MINUTE
+        missing = self.amount - self.remaining
+        slow = (self.reset_seconds - ROUNDING) * self.amount > LONGEST_MINUTE * missing
+        return DAY if slow and missing > 0 else MINUTE
 
 
 @dataclass(frozen=True, slots=True)

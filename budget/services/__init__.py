@@ -28,14 +28,15 @@ from budget.ledger.operations import (
     Admission,
     AdmissionRequest,
     Caller,
+    Observed,
     Outcome,
     Renewed,
     Settled,
 )
 from budget.ledger.tally import ClassTally
 from budget.services.away import AwayReport
-from budget.services.callers import PoolForCallers, caller_processes, hear
 from budget.services.call_sites import CallSite, UntaggedCalls, untagged
+from budget.services.callers import PoolForCallers, caller_processes, hear
 from budget.services.calls import (
     OpenCall,
     admission,
@@ -48,6 +49,7 @@ from budget.services.calls import (
     settle,
 )
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job, jobs_by_id
+from budget.services.observations import observe
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, keep_minutes, renew_batch, take
 from budget.services.snapshot import PoolSnapshot, snapshot
@@ -74,6 +76,7 @@ __all__ = [
     "JobEnded",
     "KeyReused",
     "LedgerUnavailable",
+    "Observed",
     "OpenCall",
     "Outcome",
     "PoolForCallers",
@@ -106,6 +109,7 @@ __all__ = [
     "job",
     "jobs_by_id",
     "keep_minutes",
+    "observe",
     "pool_view",
     "queues",
     "renew",

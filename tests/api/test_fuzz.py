@@ -31,6 +31,7 @@ OPERATIONS = [
     "explain",
     "hear",
     "job",
+    "observe",
     "pool",
     "renew",
     "settle",

@@ -27,6 +27,7 @@ def test_the_schema_names_every_operation(schema: dict[str, Any]) -> None:
         "explain",
         "hear",
         "job",
+        "observe",
         "pool",
         "renew",
         "settle",
@@ -63,6 +64,8 @@ def test_every_field_of_a_request_is_explained(schema: dict[str, Any]) -> None:
         "SettleBody",
         "RenewBody",
         "JobBody",
+        "ObservationBody",
+        "SaidLimit",
         "CallerBody",
         "AwayBody",
     ):
