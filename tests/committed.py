@@ -15,14 +15,16 @@ from pghistory.models import Event
 from budget.ledger.writers import stop_writers
 
 
-@pytest.fixture
-def _deleting(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _deleting() -> Iterator[None]:
     """Empties tables by DELETE: Django's TRUNCATE of every table takes half a second."""
-    monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", _delete_everything)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _delete_everything)
+        yield
 
 
 @pytest.fixture
-def committed(_deleting: None, transactional_db: None) -> Iterator[None]:
+def committed(transactional_db: None) -> Iterator[None]:
     """Each statement commits, as outside of tests."""
     yield
     stop_writers()
@@ -36,11 +38,12 @@ def _delete_everything(_: TransactionTestCase) -> None:
         if not model._meta.proxy
     ]
     others = [LogEntry, OrmQ, Session, User.groups.through, User.user_permissions.through, User]
-    events = [model for model in own if issubclass(model, Event)]
+    tables = [model._meta.db_table for model in (*own, *others)]
+    guarded = [model._meta.db_table for model in own if issubclass(model, Event)]
+    statements = [
+        *(f'ALTER TABLE "{table}" DISABLE TRIGGER USER' for table in guarded),
+        *(f'DELETE FROM "{table}"' for table in sorted(tables, key=guarded.__contains__)),
+        *(f'ALTER TABLE "{table}" ENABLE TRIGGER USER' for table in guarded),
+    ]
     with transaction.atomic(), connection.cursor() as cursor:
-        for model in events:
-            cursor.execute(f'ALTER TABLE "{model._meta.db_table}" DISABLE TRIGGER USER')
-        for model in sorted([*own, *others], key=lambda model: model in events):
-            cursor.execute(f'DELETE FROM "{model._meta.db_table}"')
-        for model in events:
-            cursor.execute(f'ALTER TABLE "{model._meta.db_table}" ENABLE TRIGGER USER')
+        cursor.execute(";".join(statements))

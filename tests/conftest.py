@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and an honest account of what a run left out."""
+"""What all tests share, Hypothesis profiles, and an honest account of what a run left out."""
 
 import os
 import shutil
@@ -8,6 +8,9 @@ import pytest
 from hypothesis import settings
 
 from tests import browsing
+from tests.committed import _deleting, committed
+
+__all__ = ["_deleting", "committed"]
 
 PROGRAMS = {
     "browser": ("chromium", "chromium-browser", "google-chrome"),

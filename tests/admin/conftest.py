@@ -10,10 +10,7 @@ from django.urls import reverse
 
 from budget.models import Pool, WorkloadClass
 from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
-from tests.committed import _deleting, committed
 from tests.policies import claims_pool
-
-__all__ = ["_deleting", "committed"]
 
 Post = Callable[..., Any]
 

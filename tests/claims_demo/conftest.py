@@ -6,11 +6,10 @@ from django.test import Client
 
 from claims_demo.models import Claim
 from tests.claims_demo.world import make_claim, put_policy_into_force
-from tests.committed import _deleting, committed
 from tests.jobs.conftest import keys, provider
 from tests.jobs.provider import Provider
 
-__all__ = ["_deleting", "committed", "keys", "provider"]
+__all__ = ["keys", "provider"]
 
 
 @pytest.fixture

@@ -6,10 +6,6 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from tests.committed import _deleting, committed
-
-__all__ = ["_deleting", "committed"]
-
 Run = Callable[..., list[str]]
 
 

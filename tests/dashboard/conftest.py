@@ -10,12 +10,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from budget.models import Pool
 from budget.policy.groups import EDITORS, ON_CALL, VIEWERS
-from tests.committed import _deleting, committed
 from tests.dashboard.usage import storm
 from tests.dashboard.watching import Watcher, watching
 from tests.policies import claims_pool
-
-__all__ = ["_deleting", "committed"]
 
 
 def somebody(name: str, group: str | None = None, superuser: bool = False) -> User:

@@ -17,12 +17,9 @@ from budget.policy import rows
 from budget.rule.decision import REASONS
 from claims_demo.database.programs import NEWEST, programs
 from tests.claims_demo.programs import environment
-from tests.committed import _deleting, committed
 from tests.docs.blocks import ROOT, blocks
 from tests.jobs.queueing import enqueue
 from tests.policies import claims_pool
-
-__all__ = ["_deleting", "committed"]
 
 DOCUMENT = ROOT / "docs" / "operate.md"
 TEXT = DOCUMENT.read_text()

@@ -5,10 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from budget.jobs import clients
-from tests.committed import _deleting, committed
 from tests.jobs.provider import Provider, serving
-
-__all__ = ["_deleting", "committed"]
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,7 @@ import logging
 import pytest
 
 from budget.models import Pool, WorkloadClass
-from tests.committed import _deleting, committed
 from tests.ledger.pools import WIDE_WINDOW, make_classes, make_pool
-
-__all__ = ["_deleting", "classes", "committed"]
 
 
 @pytest.fixture

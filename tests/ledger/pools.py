@@ -12,6 +12,7 @@ from budget.ledger.ids import new_id
 from budget.ledger.operations import Admission, AdmissionRequest, Admit
 from budget.ledger.submission import Submission
 from budget.models import Limit, Pool, Reservation, WorkloadClass
+from tests.policies import constraints_left_to_the_database
 
 T = TypeVar("T")
 
@@ -32,8 +33,9 @@ def make_classes() -> dict[str, WorkloadClass]:
         WorkloadClass(slug="rescore", tier="near_line", deadline_seconds=300),
         WorkloadClass(slug="nightly", tier="bulk", deadline_seconds=28_800),
     ]
-    for workload_class in made:
-        workload_class.save()
+    with constraints_left_to_the_database():
+        for workload_class in made:
+            workload_class.save()
     return {workload_class.slug: workload_class for workload_class in made}
 
 
@@ -44,7 +46,7 @@ def make_pool(
     **fields: Any,
 ) -> Pool:
     """A pool with those limits (default: `TOKENS_A_MINUTE`) and those shares in percent."""
-    with transaction.atomic():
+    with constraints_left_to_the_database(), transaction.atomic():
         pool = Pool.objects.create(slug=slug, **{"provider": "openai", **fields})
         for limit in limits or (TOKENS_A_MINUTE,):
             Limit.objects.create(pool=pool, **limit)

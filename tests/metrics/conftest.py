@@ -2,10 +2,6 @@
 
 import pytest
 
-from tests.committed import _deleting, committed
-
-__all__ = ["_deleting", "committed"]
-
 
 @pytest.fixture(autouse=True)
 def _committed(committed: None) -> None:

@@ -9,10 +9,7 @@ from budget.policy.document import read_document
 from budget.policy.history import THE_POLICY, Change, change_keys, changes, told
 from budget.policy.load import load
 from budget.policy.revert import RevertError, revert
-from tests.committed import _deleting, committed
 from tests.policies import CLAIMS, claims_pool
-
-__all__ = ["_deleting", "committed"]
 
 pytestmark = pytest.mark.usefixtures("committed")
 

@@ -9,10 +9,7 @@ from django.db import connection, connections, transaction
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from budget.policy.document import read_document
 from budget.policy.load import load
-from tests.committed import _deleting, committed
 from tests.policies import CLAIMS, claims_pool
-
-__all__ = ["_deleting", "committed"]
 
 pytestmark = pytest.mark.usefixtures("committed")
 

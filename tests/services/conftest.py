@@ -3,10 +3,7 @@
 import pytest
 
 from budget.models import WorkloadClass
-from tests.committed import _deleting, committed
 from tests.ledger.pools import make_classes
-
-__all__ = ["_deleting", "classes", "committed"]
 
 
 @pytest.fixture
