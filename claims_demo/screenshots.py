@@ -77,7 +77,7 @@ BEFORE_THE_DRILL = (
     Picture("sheds.png", "/dashboard/claims/sheds/?range=15m", "main table", height=900),
     Picture("storm.png", "/storm/", "#storm-shed canvas", height=1080, before=watch_a_while),
     Picture("pool.png", "/admin/budget/pool/{pool}/change/", "#pool_form"),
-    Picture("history.png", "/admin/budget/policyhistory/", "article"),
+    Picture("history.png", "/admin/budget/policyhistory/", "article", height=1000),
 )
 DURING_THE_DRILL = (Picture("adjuster.png", "/", "[data-countdown]", before=ask_until_shed),)
 

@@ -9,7 +9,7 @@ from budget.models import Pool
 from budget.pages.limits import Periods, limit_in_words, period_in_words, periods_of
 from budget.pages.percents import percent
 
-FREE = "free, promised to nobody"
+FREE = "free"
 
 
 class Floor(NamedTuple):
@@ -48,7 +48,7 @@ class Level(NamedTuple):
     @property
     def parts(self) -> list[tuple[str, str]]:
         """What the available consists of, by name: effective floors, and what is free."""
-        told = [(f"{floor.name}'s effective floor", floor.text) for floor in self.floors]
+        told = [(f"effective floor of {floor.name}", floor.text) for floor in self.floors]
         return told if self.free is None else [*told, (FREE, f"{self.free:,.0f}")]
 
     @property

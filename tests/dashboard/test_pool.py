@@ -229,13 +229,13 @@ def test_what_is_available_is_told_in_effective_floors_and_what_is_free(
 ) -> None:
     tokens = opened(viewer, pool_page())["board"].levels[0]
     assert tokens.parts == [
-        ("adjuster's effective floor", "50,000 of 50,000"),
-        ("rescore's effective floor", "20,000 of 20,000"),
+        ("effective floor of adjuster", "50,000 of 50,000"),
+        ("effective floor of rescore", "20,000 of 20,000"),
         (FREE, "30,000"),
     ]
     assert tokens.as_json() == [0, tokens.text, ["50,000 of 50,000", "20,000 of 20,000", "30,000"]]
     (own, free) = opened(viewer, class_page("rescore"))["board"].levels[0].parts
-    assert own == ("rescore's effective floor", "20,000 of 20,000")
+    assert own == ("effective floor of rescore", "20,000 of 20,000")
     assert free == (FREE, "30,000"), "the same whoever looks"
 
 
