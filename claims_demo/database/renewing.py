@@ -4,18 +4,16 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import DatabaseError, connections
-
-from budget.ledger.errors import LedgerUnavailable
+from django.db import connections
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class RenewingExecutor(ThreadPoolExecutor):
-    """Each thread keeps its connection from step to step, until the database fails one.
+    """Each thread keeps its connection from step to step, until one of them fails.
 
-    That step fails; the next one makes a connection anew.
+    It may have failed for that; the next step makes a connection anew.
     """
 
     def submit(self, step: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -26,6 +24,6 @@ class RenewingExecutor(ThreadPoolExecutor):
 def _renewing(step: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return step(*args, **kwargs)
-    except (DatabaseError, LedgerUnavailable):
+    except Exception:
         connections.close_all()
         raise

@@ -24,6 +24,11 @@ from claims_demo.models.storm import StormControl
 StormControl.objects.create(strength=1, chosen_by="somebody")
 """
 
+CUT_ALL = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+
 
 @pytest.fixture(scope="module")
 def data_dir() -> Iterator[Path]:
@@ -71,6 +76,13 @@ def introduction(process: subprocess.Popen[str]) -> str:
         assert line, "the demo ended early"
         said += line
     return said
+
+
+def next_report(process: subprocess.Popen[str]) -> None:
+    """Waits until the demo says how things stand."""
+    assert process.stdout is not None
+    while "at the provider: " not in (line := process.stdout.readline()):
+        assert line, f"the demo ended early: {process.communicate()}"
 
 
 @pytest.mark.processes
@@ -128,6 +140,22 @@ raise SystemExit(demo.main())
     assert done.returncode == 1, done.stdout + done.stderr
     assert "NOT as promised" in done.stdout
     assert "The storm did not exhaust the pool" in done.stdout
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(240)
+def test_a_demo_outlives_its_connections_to_the_database(data_dir: Path) -> None:
+    process = demo(data_dir, "--port", "0")
+    introduction(process)
+    next_report(process)
+    assert "t" in manage(data_dir, "dbshell", "--", "-Atc", CUT_ALL).split()
+    for _ in range(2):
+        next_report(process)
+    process.send_signal(signal.SIGINT)
+    said, complained = process.communicate()
+    assert process.returncode == 0, said + complained
+    assert "What the storm showed" in said
+    assert "Traceback" not in complained
 
 
 @pytest.mark.processes
