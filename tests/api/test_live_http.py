@@ -21,26 +21,40 @@ pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 HOST = "127.0.0.1"
 
 
-@pytest.fixture
-def port(caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Granian on the test database."""
+@pytest.fixture(scope="module")
+def address(django_db_setup: None) -> str:
+    """The test database's, for processes of their own."""
     database = connection.settings_dict
-    monkeypatch.setenv(
-        "DATABASE_URL",
+    return (
         f"postgresql://{database['USER']}:{database['PASSWORD']}"
-        f"@{quote(database['HOST'], safe='')}:{database['PORT']}/{database['NAME']}",
+        f"@{quote(database['HOST'], safe='')}:{database['PORT']}/{database['NAME']}"
     )
-    port = free_port(HOST)
-    with web(HOST, port, tmp_path / "web.log"):
-        yield port
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the server at `port` says."""
+    return tmp_path_factory.mktemp("web") / "web.log"
+
+
+@pytest.fixture(scope="module")
+def port(address: str, log: Path) -> Iterator[int]:
+    """Granian on the test database: one for all, since it takes seconds to start."""
+    yield from served(address, log)
 
 
 @pytest.fixture
-def second_port(port: int, tmp_path: Path) -> Iterator[int]:
+def second_port(port: int, address: str, tmp_path: Path) -> Iterator[int]:
     """A second process beside the first."""
-    second_port = free_port(HOST)
-    with web(HOST, second_port, tmp_path / "second.log"):
-        yield second_port
+    yield from served(address, tmp_path / "second.log")
+
+
+def served(address: str, log: Path) -> Iterator[int]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DATABASE_URL", address)
+        port = free_port(HOST)
+        with web(HOST, port, log):
+            yield port
 
 
 def test_admissions_share_a_connection(port: int, caller: Caller) -> None:
@@ -184,16 +198,17 @@ def test_two_processes_share_one_allowance(
     assert sorted(statuses) == [201] * 4 + [429] * 12
 
 
-def test_refusals_are_not_logged_as_faults(port: int, caller: Caller, tmp_path: Path) -> None:
+def test_refusals_are_not_logged_as_faults(port: int, caller: Caller, log: Path) -> None:
+    earlier = len(log.read_text())
     kept = HTTPConnection(HOST, port)
 
     assert post(kept, caller, CALL | {"workload_class": None}).status == 429
     assert post(kept, caller, CALL | {"pool": "nowhere"}).status == 404
     kept.close()
 
-    log = (tmp_path / "web.log").read_text()
-    assert "Not Found: /api/v1/admissions" in log
-    assert "Too Many Requests" not in log
+    said = log.read_text()[earlier:]
+    assert "Not Found: /api/v1/admissions" in said
+    assert "Too Many Requests" not in said
 
 
 def post(kept: HTTPConnection, caller: Caller, body: object = CALL) -> HTTPResponse:
