@@ -19,7 +19,7 @@ serve: .venv/installed ## the service, without policy or accounts [PORT=8000] [H
 	@$(PY) -m claims_demo.serve --host $(HOST) --port $(PORT)
 
 test: .venv/installed ## the test suite [WORKERS=2] [ARGS=...]
-	@$(PY) -m pytest -n $(WORKERS) $(ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 property: .venv/installed ## the rule against its slow model, over 100,000 cases
 	@BUDGET_PROPERTY=1 $(PY) -m pytest -n $(WORKERS) --timeout 3600 -m hypothesis tests/rule $(ARGS)
