@@ -126,9 +126,9 @@ class Service:
         """What belongs to one process."""
         caller = {"process": str(uuid4()), "name": f"{socket.gethostname()[:150]}:{os.getpid()}"}
         self._breaker = Breaker()
-        book = Book()
-        self._away = WhileAway(book, self._when_unavailable)
-        self._courier = Courier(self._link, self._breaker, book, self._away, caller)
+        self._book = Book()
+        self._away = WhileAway(self._book, self._when_unavailable)
+        self._courier = Courier(self._link, self._breaker, self._book, self._away, caller)
         self._observed: dict[str, float] = {}
 
     def _start_afresh(self) -> None:

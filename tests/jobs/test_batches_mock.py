@@ -1,13 +1,7 @@
 """Both providers' batches and calls end to end, with the mock provider as a process."""
 
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
-import httpx2
 import pytest
 
 from budget import services
@@ -17,39 +11,18 @@ from tests.jobs.bulk import ask, enqueued_tokens, make_bulk_pool, states, work, 
 from tests.jobs.clusters import wait_for
 from tests.jobs.test_llm import ARGS, attempt
 from tests.ledger.pools import available
+from tests.mock_provider import mock_provider
 
 pytestmark = pytest.mark.processes
 
-PROGRAM = Path(sys.executable).with_name("llmock")
 ADDRESSES = {"openai": "/v1", "anthropic": "/anthropic"}
 
 
 @pytest.fixture
 def mock(keys: None) -> Iterator[str]:
     """The address of one that answers."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    arguments = ["serve", "--host", "127.0.0.1", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen([PROGRAM, *arguments])
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_up(url)
+    with mock_provider() as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def _wait_until_up(url: str) -> None:
-    for _ in range(100):
-        try:
-            httpx2.get(f"{url}/v1/models")
-        except httpx2.TransportError:
-            time.sleep(0.2)
-        else:
-            return
-    raise AssertionError("the mock provider didn't start")
 
 
 def test_a_batch_and_a_call(mock: str, kind: str) -> None:
