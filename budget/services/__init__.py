@@ -34,7 +34,7 @@ from budget.ledger.operations import (
     Settled,
 )
 from budget.ledger.tally import ClassTally
-from budget.services.away import AwayReport
+from budget.services.away import AwayCalls, AwayReport, away_calls
 from budget.services.call_sites import CallSite, UntaggedCalls, untagged
 from budget.services.callers import PoolForCallers, caller_processes, hear
 from budget.services.calls import (
@@ -60,6 +60,7 @@ __all__ = [
     "Admission",
     "AdmissionRequest",
     "AlreadySettled",
+    "AwayCalls",
     "AwayReport",
     "BudgetError",
     "CallOfJob",
@@ -96,6 +97,7 @@ __all__ = [
     "admission",
     "admit",
     "admit_many",
+    "away_calls",
     "caller_processes",
     "cancel",
     "cancel_job",

@@ -1,6 +1,7 @@
 """What callers decided by themselves while the service was away: taken in once, and shown."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.db import connection
 from budget.ledger.errors import Forbidden, Implausible
 from budget.ledger.operations import Caller, check_text, check_tokens, check_whole
 from budget.rule.terms import PoolTerms
+from budget.services.asking import existing_pool
 
 Choice = Literal["admit", "shed", "local"]
 CHOICES: tuple[Choice, ...] = ("admit", "shed", "local")
@@ -37,6 +39,20 @@ class AwayReport(msgspec.Struct, kw_only=True):
     output_tokens: int
     first_at_ms_ago: int
     last_at_ms_ago: int
+
+
+class AwayCalls(msgspec.Struct):
+    """Calls of one class on a pool that callers decided on by one choice."""
+
+    workload_class: str
+    """Empty for untagged calls."""
+    choice: Choice
+    admitted: int
+    shed: int
+    tokens: int
+    """Input and output, of the admitted ones."""
+    first_at: datetime
+    last_at: datetime
 
 
 # In the order of their keys, so that nobody waits for each other in a circle. A class that the
@@ -71,6 +87,24 @@ ON CONFLICT (pool_id, workload_class, choice) DO UPDATE SET
     input_tokens = t.input_tokens + excluded.input_tokens,
     output_tokens = t.output_tokens + excluded.output_tokens
 """
+
+BETWEEN = """
+SELECT workload_class, choice, sum(admitted)::bigint, sum(shed)::bigint,
+    sum(input_tokens + output_tokens)::bigint, min(first_at), max(last_at)
+FROM budget_awayreport
+WHERE pool_id = %(pool)s AND last_at >= %(start)s AND first_at < %(end)s
+GROUP BY workload_class, choice ORDER BY workload_class, choice
+"""
+
+
+def away_calls(pool: str, start: datetime, end: datetime) -> list[AwayCalls]:
+    """What callers decided by themselves from `start` to before `end`, as reported since.
+
+    By class and choice. A report counts whole if any of its time lies within. Raises UnknownPool.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(BETWEEN, {"pool": existing_pool(pool), "start": start, "end": end})
+        return [AwayCalls(*row) for row in cursor.fetchall()]
 
 
 def take_in(pool_id: int, terms: PoolTerms, reports: Sequence[AwayReport], key_prefix: str) -> None:

@@ -14,7 +14,7 @@ from budget.models import Pool
 from budget.services.asking import existing_pool
 
 MOST_SITES = 1000
-MOST_CALLS = 100_000
+MOST_CALLS = 50_000
 """Calls of one pool that are looked at: the newest ones, from the index alone."""
 
 CALL_SITES = """
@@ -59,7 +59,7 @@ class UntaggedCalls(Struct):
 
     call_sites: list[CallSite]
     truncated: Annotated[
-        bool, Meta(description="Whether there may be more sites than 1,000, or calls than 100,000.")
+        bool, Meta(description="Whether there may be more sites than 1,000, or calls than 50,000.")
     ]
 
 
