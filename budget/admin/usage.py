@@ -13,6 +13,7 @@ COLUMNS = (
     "pool",
     "workload_class",
     "calls",
+    "not_tagged",
     "not_admitted",
     "estimated",
     "used",
@@ -40,6 +41,11 @@ class UsageMinuteAdmin(ReadOnlyAdmin):
     def calls(self, row: UsageMinute) -> str:
         """`1,204 of 1,300`."""
         return f"{row.admitted:,} of {row.offered:,}"
+
+    @admin.display(description="untagged")
+    def not_tagged(self, row: UsageMinute) -> str:
+        """How many of the offered named no class."""
+        return f"{row.untagged:,}"
 
     @admin.display(description="shed")
     def not_admitted(self, row: UsageMinute) -> str:
