@@ -67,6 +67,8 @@ def _settled(charged: Column) -> Column:
     outweigh their own step by is taken off the steps that follow, so that all steps add up
     to what was charged; at the end of the time what is left of it is dropped.
     """
+    if min(filter(None, charged), default=0) >= 0:
+        return charged
     owed = 0.0
     settled: Column = []
     for amount in charged:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from budget.dashboard.addresses import sheds_address
-from budget.dashboard.figure import Figure, Guide, Series, number
+from budget.dashboard.figure import Figure, Guide, Series
 from budget.dashboard.finding import expired_finding, shed_finding, use_finding
 from budget.dashboard.lineup import Member, floor_moves
 from budget.dashboard.past import Past
@@ -59,7 +59,7 @@ def floor_guide(pool: Pool, steps: Steps, member: Member, name: str) -> Guide:
     return Guide(
         f"{name} (nominal)" if nominal else name,
         member.place,
-        [number(policy.per_minute.get(member.slug, 0.0)) for policy in steps.policies],
+        steps.floors_of(member.slug),
         nominal,
     )
 

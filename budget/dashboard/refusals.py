@@ -36,11 +36,10 @@ class Refusals:
     @cached_property
     def column(self) -> Column:
         """How many in each step, whatever the reason."""
-        columns = list(self.columns.values())
-        return [
-            sum(column[n] or 0 for column in columns) if known else None
-            for n, known in enumerate(self._known)
-        ]
+        none: Column = [0] * len(self._known)
+        by_step = zip(none, *self.columns.values(), strict=True)
+        sums = [sum(filter(None, counts)) for counts in by_step]
+        return [count if known else None for count, known in zip(sums, self._known, strict=True)]
 
 
 def _rank(reason: str) -> tuple[int, str]:

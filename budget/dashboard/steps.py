@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from budget.dashboard.figure import Value, number
 from budget.services import FloorsSince, UsageHistory
 
 MINUTE = timedelta(minutes=1)
@@ -55,6 +56,11 @@ class Steps:
         """The floors in force as each step ended, or now if it goes on."""
         ends = [min(time + self.step, max(self.at, time)) for time in self.times]
         return [self._in_force(end - TICK) for end in ends]
+
+    def floors_of(self, slug: str) -> list[Value]:
+        """A class's nominal floor in each step, so much a minute."""
+        floors = {since.version: number(since.per_minute.get(slug, 0.0)) for since in self._floors}
+        return [floors[policy.version] for policy in self.policies]
 
     @cached_property
     def minutes(self) -> list[float]:

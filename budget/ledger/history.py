@@ -103,8 +103,8 @@ class _Steps:
         self.minutes[n], self.allowance[n] = row.minutes, row.allowance
         self._last[n, row.workload_class] = row.last
         member = self._of(row.workload_class)
-        for name, number in zip(NAMES, row.numbers, strict=True):
-            member.columns[name][n] = number
+        for column, number in zip(member.columns.values(), row.numbers, strict=True):
+            column[n] = number
         for kind in REASONS:
             for reason, count in row.reasons.get(kind, {}).items():
                 self._count_reason(getattr(member, kind), n, reason, count)
@@ -154,6 +154,7 @@ class _Steps:
 
     def _of(self, slug: str) -> ClassHistory:
         if slug not in self.classes:
+            # In the order of the numbers of rows.
             self.classes[slug] = ClassHistory({name: self._blank() for name in NAMES}, {}, {})
         return self.classes[slug]
 
