@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from budget.models import Limit, Pool, Reservation, UsageHour, UsageMinute, WorkloadClass
+from budget.models import Pool, UsageHour, UsageMinute, WorkloadClass
+from tests.ledger.pools import make_pool
+from tests.policies import constraints_left_to_the_database
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -115,12 +117,11 @@ def _hour(pool: Pool, hour: datetime, slug: str, place: int, classes: int) -> Us
 
 def ten_classes(slug: str = "busy") -> Pool:
     """A pool with ten classes of all tiers that share it, five of them with long names."""
-    pool = Pool.objects.create(slug=slug, provider="openai")
-    Limit.objects.create(pool=pool, unit="total_tokens", algorithm="token_bucket", amount=ALLOWANCE)
-    Limit.objects.create(pool=pool, unit="requests", algorithm="gauge", amount=400)
-    for member in _ten():
-        Reservation.objects.create(pool=pool, workload_class=member, share_percent=6)
-    return pool
+    tokens = {"unit": "total_tokens", "algorithm": "token_bucket", "amount": ALLOWANCE}
+    requests = {"unit": "requests", "algorithm": "gauge", "amount": 400}
+    with constraints_left_to_the_database():
+        shares = {member.slug: 6 for member in _ten()}
+        return make_pool(tokens, requests, slug=slug, shares=shares)
 
 
 def _ten() -> Iterable[WorkloadClass]:
