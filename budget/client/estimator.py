@@ -52,7 +52,7 @@ class Estimator:
         counts_cap = call.api != "messages" if counts_cap is None else counts_cap
         with _lock:
             reserved = self._reserved(call, workload_class, counts_cap)
-        return Tokens(*(min(MOST_TOKENS, math.ceil(part)) for part in reserved))
+        return Tokens(*map(_whole, reserved))
 
     def learn(self, call: Call, workload_class: str | None, used: Tokens) -> None:
         """Take in what a call used that came to its end."""
@@ -121,6 +121,11 @@ def capped_output(call: Call) -> int | None:
 def default_output(call: Call) -> int:
     """What is taken as the output of a call without a cap, before anything is learned."""
     return OUTPUT * call.choices
+
+
+def _whole(tokens: float) -> int:
+    """Rounded up, but not for what is left of rounding errors."""
+    return math.ceil(round(min(MOST_TOKENS, tokens), 6))
 
 
 def _key(call: Call, workload_class: str | None) -> Key:

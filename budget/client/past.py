@@ -27,7 +27,8 @@ TOO_LARGE = 1.5
 OVERRUNS = 0.045
 STEP = 0.05
 LEAST_WEIGHT, MOST_WEIGHT = 1 / 8, 64.0
-RARE = 0.95
+RARE, SELDOM = 0.95, 0.85
+"""The parts of calls that an output, and the input beside it, suffice for."""
 
 
 class Seen(NamedTuple):
@@ -76,8 +77,8 @@ class Past:
     def both_of(self, plain_input: float, choices: int, most_output: float) -> tuple[float, float]:
         """Input and output to reserve for a call of this size; together they are what matters.
 
-        The output is one that calls rarely exceed, the input has what is left of the total; but
-        each is at least as much as half of the calls use.
+        The output is one that calls rarely exceed, as far as it leaves an input that they seldom
+        do; the input has the rest. Each is at least as much as half of the calls use.
         """
         alike = self._alike(plain_input)
         inputs = [plain_input * seen.scale for seen in alike]
@@ -87,7 +88,7 @@ class Past:
         outputs.sort()
         total = fitting(totals, self.weight)
         usual_input, usual_output = at(inputs, 0.5), at(outputs, 0.5)
-        output = max(usual_output, min(at(outputs, RARE), total - usual_input))
+        output = max(usual_output, min(at(outputs, RARE), total - at(inputs, SELDOM)))
         return max(usual_input, total - output), output
 
     def usual_scale(self) -> float:
