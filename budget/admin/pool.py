@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
+from django.db.models.functions import JSONObject
 from django.http import HttpRequest
 from django.utils.html import format_html
 
@@ -12,7 +14,8 @@ from budget.admin.policy import PolicyAdmin, PolicyFields
 from budget.admin.queues import queues_on
 from budget.admin.recent_usage import observed, recent_usage
 from budget.admin.standings import standings
-from budget.models import Limit, PolicyVersion, Pool, Reservation
+from budget.models import Limit, PolicyVersion, Pool, ProviderLimit, Reservation
+from budget.pages.provider_limits import disagreements
 from budget.policy.endpoint import endpoint_notes
 from budget.policy.history import Scope, scope_of_pool
 from budget.policy.stored import stored_terms
@@ -76,7 +79,14 @@ class PoolAdmin(PolicyAdmin):
     form = PoolForm
     inlines = [LimitInline, ReservationInline]
     switches = POOL_SWITCHES
-    list_display = ["slug", "provider", "state", "limits_in_words", "shares_in_words"]
+    list_display = [
+        "slug",
+        "provider",
+        "state",
+        "limits_in_words",
+        "shares_in_words",
+        "provider_says",
+    ]
     list_filter = ["provider", "mode", "paused"]
     search_fields = ["slug"]
     fieldsets = [
@@ -108,8 +118,11 @@ class PoolAdmin(PolicyAdmin):
         return scope_of_pool(pk)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pool]:
-        """With what the list says about limits and shares."""
-        rows = super().get_queryset(request)
+        """With what the list says about limits, shares and the provider."""
+        told = ProviderLimit.objects.filter(pool_id=OuterRef("pk")).values(
+            json=JSONObject(unit="unit", amount="amount", per_seconds="per_seconds")
+        )
+        rows = super().get_queryset(request).annotate(told=ArraySubquery(told))
         return rows.prefetch_related("limits", "reservations__workload_class")
 
     def get_form(self, request: HttpRequest, obj: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -144,6 +157,9 @@ class PoolAdmin(PolicyAdmin):
                 "usages": usages,
                 "observed": observed([stored], usages),
                 "notes": endpoint_notes(stored_terms(stored)),
+                "disagreements": disagreements(
+                    stored, ProviderLimit.objects.filter(pool_id=stored.pk)
+                ),
                 "switch_links": self.switch_links(request, stored),
             }
         return super().render_change_form(request, context, *args, **kwargs)
@@ -158,6 +174,16 @@ class PoolAdmin(PolicyAdmin):
     def limits_in_words(self, pool: Pool) -> str:
         """`400,000 total tokens / 60 s`."""
         return " · ".join(_limit_in_words(limit) for limit in pool.limits.all()) or "none"
+
+    @admin.display(description="provider says")
+    def provider_says(self, pool: Pool) -> str:
+        """Where its own limits differ from these."""
+        told = [ProviderLimit(**said) for said in pool.told]  # type: ignore[attr-defined]
+        found = disagreements(pool, told)
+        if not found:
+            return "–"
+        words = "; ".join(f"{one.provider:,.0f} {one.unit} a minute" for one in found)
+        return format_html('<span class="budget-badge budget-differs">{}</span>', words)
 
     @admin.display(description="shares")
     def shares_in_words(self, pool: Pool) -> str:

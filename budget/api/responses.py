@@ -194,6 +194,10 @@ class ClassView(Struct):
     waits_for: Annotated[
         str | None, Meta(description="Why none is taken right now; null while nothing blocks.")
     ]
+    backoff_until: Annotated[
+        datetime | None,
+        Meta(description="Until when a busy provider is left alone; null while it isn't."),
+    ]
 
 
 class PoolView(Struct):
@@ -202,6 +206,9 @@ class PoolView(Struct):
     slug: str
     mode: Literal["enforce", "observe"]
     paused: bool
+    spend_cap_reached: Annotated[
+        bool, Meta(description="Whether it is paused because the provider says so.")
+    ]
     policy_version: int
     limits: list[LimitView]
     batch_limits: Annotated[

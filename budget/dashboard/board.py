@@ -8,12 +8,13 @@ from zlib import crc32
 from budget import services
 from budget.dashboard.class_figures import class_figures
 from budget.dashboard.figure import Figure
+from budget.dashboard.leaks import Leaks, leaks_of
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import Member, line_up
 from budget.dashboard.past import Past
 from budget.dashboard.policy_rows import PolicyRows
 from budget.dashboard.pool_figures import pool_figures
-from budget.dashboard.rows import Row, row_of
+from budget.dashboard.rows import Row, pool_states, row_of
 from budget.dashboard.span import Span
 from budget.dashboard.steps import Steps
 from budget.models import Pool
@@ -30,6 +31,8 @@ class Board(NamedTuple):
     figures: list[Figure]
     rows: list[Row]
     levels: list[Level]
+    leaks: Leaks | None
+    """None for one class: nobody knows whose they were."""
     states: list[str]
     """Of the pool: paused, and its mode."""
     version: int
@@ -54,7 +57,8 @@ class Board(NamedTuple):
         ]
         rows = [row.member.name for row in self.rows]
         limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
-        return f"{crc32(repr((self.empty, drawn, rows, limits)).encode()):x}"
+        leaks = self.leaks and self.leaks.times
+        return f"{crc32(repr((self.empty, drawn, rows, limits, leaks)).encode()):x}"
 
 
 def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
@@ -76,7 +80,8 @@ def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
         _figures(pool, history, steps, pasts, slug),
         [row_of(m, past, allowed, view["classes"].get(m.slug)) for m, past in pasts.items()],
         levels(pool, view, only=slug),
-        [*(["paused"] if view["paused"] else []), view["mode"]],
+        leaks_of(pool, span.start, span.end) if slug is None else None,
+        pool_states(view),
         view["policy_version"],
     )
 

@@ -15,7 +15,7 @@ from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.policy_rows import POOLS
 from budget.dashboard.reasons import because
-from budget.dashboard.rows import states_of
+from budget.dashboard.rows import pool_states, states_of
 from budget.dashboard.units import offers_in_words
 from budget.models import Pool
 from budget.pages.percents import percent
@@ -74,7 +74,7 @@ def _now(pool: Pool, linked: bool) -> PoolNow:
     view = hour.now
     return PoolNow(
         pool,
-        [*(["paused"] if view["paused"] else []), view["mode"]],
+        pool_states(view),
         max(levels(pool, view), key=lambda level: level.used_percent, default=None),
         list(_told(pool, hour, linked)),
         _queues(pool, view),

@@ -12,6 +12,7 @@ from budget.pages.percents import percent
 
 NONE = "–"
 NO_QUEUE = "no queue"
+BACKOFF = "provider backoff"
 SIZES = ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 
 
@@ -148,9 +149,17 @@ def short(amount: int) -> str:
     return f"{amount / size:,.1f}".removesuffix(".0") + f" {letter}"
 
 
+def pool_states(view: Mapping[str, Any]) -> list[str]:
+    """Paused, and because of what if not by hand; its mode."""
+    paused = [state for state in ("paused", "spend_cap_reached") if view[state]]
+    return [state.replace("_", " ") for state in (*paused, view["mode"])]
+
+
 def states_of(now: Mapping[str, Any], queued: bool) -> list[str]:
-    """Paused or draining, and how full its queue is if it has one."""
+    """Paused, draining or in backoff, and how full its queue is if it has one."""
     switched = [state for state in ("paused", "draining") if now[state]]
+    if now["backoff_until"]:
+        switched.append(BACKOFF)
     if queued or now["depth"]:
         return [*switched, now["state"]]
     return switched or [NO_QUEUE]

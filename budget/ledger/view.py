@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from budget import conf
 from budget.ledger import queries, store
 from budget.ledger.balances import Balances, fresh_balances, restore_balances
+from budget.ledger.clock import moment
 from budget.ledger.errors import UnknownPool
 from budget.ledger.job_operations import QueueView
 from budget.ledger.rounding import rounded
@@ -99,6 +100,7 @@ def picture(view: View) -> dict[str, Any]:
         "slug": terms.slug,
         "mode": terms.mode,
         "paused": terms.paused,
+        "spend_cap_reached": terms.paused and balances.spend_cap_reached,
         "policy_version": terms.version,
         "limits": rounded([_limit(terms, split, level) for split, level in limits]),
         "batch_limits": rounded(_batch_limits(view)),
@@ -184,5 +186,7 @@ def _limit(terms: PoolTerms, split: Split, level: Level) -> dict[str, Any]:
 
 def _class(view: View, member: ClassTerms) -> dict[str, Any]:
     queue = msgspec.structs.asdict(queue_view(view.terms, view.balances, member))
+    until = view.balances.pool.backoff_until[view.terms.class_index[member.slug]]
+    backoff = moment(until) if until > view.balances.pool.at else None
     # Whether the whole pool is paused stands above.
-    return rounded({**queue, "paused": member.paused})
+    return rounded({**queue, "paused": member.paused, "backoff_until": backoff})

@@ -9,6 +9,7 @@ Family = CounterMetricFamily | GaugeMetricFamily
 CLASS = ("pool", "workload_class")
 REASON = (*CLASS, "reason")
 LIMIT = ("pool", "limit")
+UNIT = ("pool", "unit")
 FLOOR = (*LIMIT, "workload_class")
 CHOICE = (*CLASS, "choice")
 
@@ -74,6 +75,11 @@ AWAY_CALLS = Meter(
 AWAY_TOKENS = Meter(
     "budget_away_tokens_total", "Tokens of those of them that were admitted.", CHOICE
 )
+LEAKED = Meter(
+    "budget_leaked_tokens_total",
+    "What was used at the provider and never came through here, in the unit.",
+    UNIT,
+)
 
 AVAILABLE = Meter(
     "budget_limit_available", "What is left, in the limit's unit; negative while in debt.", LIMIT
@@ -102,6 +108,22 @@ QUEUE_STATE = Meter(
 
 CALLERS = Meter(
     "budget_caller_processes", "Processes that call the pool, heard of in the last 90 s.", ("pool",)
+)
+
+PROVIDER_LIMIT = Meter(
+    "budget_provider_limit",
+    "What the provider's headers say that it allows in a minute, in the unit.",
+    UNIT,
+)
+BACKOFF = Meter(
+    "budget_class_backoff",
+    "Whether a busy provider is left alone by the class: 1, else 0.",
+    CLASS,
+)
+SPEND_CAP = Meter(
+    "budget_pool_spend_cap_reached",
+    "Whether the pool is paused since the provider says that the spend cap is reached: 1, else 0.",
+    ("pool",),
 )
 
 CLASS_PAUSED = Meter("budget_class_paused", "Whether the class is paused: 1, else 0.", CLASS)

@@ -15,6 +15,7 @@ UNTAGGED = "untagged"
 """The class of calls without a tag; counted together with a class of that name."""
 STATES = ("green", "amber", "red")
 DECISIONS = ("admitted", "shed")
+MINUTE = 60
 
 
 class Sample(NamedTuple):
@@ -31,6 +32,7 @@ def samples(pool: PoolSnapshot) -> Iterator[Sample]:
     yield from _limits(pool)
     yield from _queues(pool)
     yield from _callers(pool)
+    yield from _provider(pool)
     yield from _switches(pool)
 
 
@@ -106,6 +108,21 @@ def _callers(pool: PoolSnapshot) -> Iterator[Sample]:
         for decision in DECISIONS:
             count = decided[member, choice, decision]
             yield Sample(meters.AWAY_CALLS, (slug, member, choice, decision), count)
+
+
+def _provider(pool: PoolSnapshot) -> Iterator[Sample]:
+    view = pool.view
+    rated = {limit["unit"] for limit in view["limits"] if limit["algorithm"] != "gauge"}
+    for unit in sorted(rated | pool.leaked.keys()):
+        yield Sample(meters.LEAKED, (view["slug"], unit), pool.leaked.get(unit, 0))
+    for said in pool.provider_limits:
+        if said.amount is not None:
+            amount = said.amount * MINUTE / said.per_seconds
+            yield Sample(meters.PROVIDER_LIMIT, (view["slug"], said.unit), amount)
+    for slug, member in view["classes"].items():
+        backoff = member["backoff_until"] is not None
+        yield Sample(meters.BACKOFF, (view["slug"], slug), backoff)
+    yield Sample(meters.SPEND_CAP, (view["slug"],), view["spend_cap_reached"])
 
 
 def _switches(pool: PoolSnapshot) -> Iterator[Sample]:

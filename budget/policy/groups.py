@@ -11,7 +11,16 @@ ON_CALL = "on-call"
 VIEWERS = "viewers"
 
 POLICY = ("pool", "limit", "workloadclass", "reservation")
-RECORDS = ("policyhistory", "call", "usageminute", "job", "jobbatch", "callerprocess", "awayreport")
+RECORDS = (
+    "policyhistory",
+    "call",
+    "usageminute",
+    "job",
+    "jobbatch",
+    "callerprocess",
+    "awayreport",
+    "observation",
+)
 
 
 def create_groups(app_config: AppConfig, **options: Any) -> None:

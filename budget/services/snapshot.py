@@ -6,7 +6,7 @@ from budget.ledger.job_operations import QueueView
 from budget.ledger.tally import ClassTally
 from budget.ledger.totals import totals
 from budget.ledger.view import look, picture, queue_views
-from budget.models import AwayTotal
+from budget.models import AwayTotal, ProviderLimit
 from budget.services.asking import existing_pool
 from budget.services.callers import caller_processes
 
@@ -21,6 +21,10 @@ class PoolSnapshot(NamedTuple):
     """What callers decided by themselves, as far as they have reported it."""
     processes: int
     """Processes that call it and were heard of lately."""
+    leaked: dict[str, int]
+    """By unit: what was used at the provider and never came through us."""
+    provider_limits: list[ProviderLimit]
+    """As the provider's headers last told them."""
 
 
 def snapshot(pool: str) -> PoolSnapshot:
@@ -33,4 +37,6 @@ def snapshot(pool: str) -> PoolSnapshot:
         totals(pool_id, view),
         away=list(AwayTotal.objects.filter(pool_id=pool_id)),
         processes=caller_processes(pool_id),
+        leaked=view.balances.leaked,
+        provider_limits=list(ProviderLimit.objects.filter(pool_id=pool_id)),
     )

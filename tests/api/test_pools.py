@@ -17,6 +17,7 @@ def test_a_pool_shows_what_is_left_of_each_limit(caller: Caller) -> None:
         "slug",
         "mode",
         "paused",
+        "spend_cap_reached",
         "policy_version",
         "limits",
         "batch_limits",
@@ -54,6 +55,7 @@ def test_a_pool_shows_its_classes(caller: Caller) -> None:
         "expected_wait_seconds",
         "taken_per_minute",
         "waits_for",
+        "backoff_until",
     }
 
 

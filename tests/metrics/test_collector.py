@@ -6,10 +6,13 @@ import threading
 import pytest
 from prometheus_client import CollectorRegistry
 
+from budget import services
 from budget.metrics import collector
 from budget.metrics.collector import LedgerCollector
 from budget.metrics.reading import THREAD
 from budget.models import Limit, Pool, Reservation, UsageTotal, WorkloadClass
+from budget.providers.standing import ProviderLimit as Said
+from budget.providers.standing import Standing
 from budget.rule.decision import REASONS
 from tests.jobs.clock import Clock, clock
 from tests.jobs.queueing import enqueue, finish, take, take_one
@@ -238,3 +241,21 @@ def test_registering_does_not_read_the_ledger(monkeypatch: pytest.MonkeyPatch) -
 def test_a_scrape_leaves_no_thread_behind() -> None:
     scrape()
     assert eventually(lambda: THREAD not in {t.name for t in threading.enumerate()})
+
+
+def test_what_a_provider_says_is_told() -> None:
+    told = scrape()
+    assert told("budget_leaked_tokens_total", pool="claims", unit="total_tokens") == 0
+    assert told("budget_leaked_tokens_total", pool="claims", unit="requests") is None
+    assert told("budget_provider_limit", pool="claims", unit="total_tokens") is None
+    assert told.of("budget_class_backoff", "nightly") == 0
+    said = Standing((Said("total_tokens", 100_000, 0),), "busy", 60.0)
+    leaked = services.observe("claims", said).leaked["total_tokens"]
+    services.observe("claims", Standing(refusal="money"))
+    told = scrape()
+    assert told("budget_leaked_tokens_total", pool="claims", unit="total_tokens") == leaked
+    assert told("budget_provider_limit", pool="claims", unit="total_tokens") == 100_000
+    assert told.of("budget_class_backoff", "nightly") == 1
+    assert told.of("budget_class_backoff", "rescore") == 0
+    assert told("budget_pool_spend_cap_reached", pool="claims") == 1
+    assert told("budget_pool_paused", pool="claims") == 1

@@ -1,0 +1,88 @@
+"""Leaks, backoff and a spend cap on the dashboard."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from budget import services
+from budget.ledger.ids import new_id
+from budget.models import Observation, Pool
+from budget.providers.standing import ProviderLimit, Standing
+from tests.dashboard.addresses import pool_page
+from tests.dashboard.test_pool import opened
+
+pytestmark = pytest.mark.django_db
+
+DRAINED = Standing((ProviderLimit("total_tokens", 400_000, 0),))
+
+
+def leak(pool: Pool, minutes_ago: float, tokens: int) -> None:
+    at = datetime.now(UTC) - timedelta(minutes=minutes_ago)
+    Observation.objects.create(
+        id=new_id(pool.pk),
+        pool_id=pool.pk,
+        at=at,
+        said_at=at,
+        seq=1,
+        position=1,
+        key_prefix="abcd1234",
+        readings=[],
+        tolerance=0.1,
+        leaked={"total_tokens": tokens} if tokens else {},
+        backoff={},
+    )
+
+
+def test_leaks_have_their_place_only_where_there_are_any(viewer: Client, claims: Pool) -> None:
+    assert "Leaks in this time" not in opened(viewer, pool_page()).html
+    leak(claims, 90, 7000)
+    leak(claims, 1, 0)
+    assert "Leaks in this time" not in opened(viewer, pool_page(query="range=1h")).html
+    leak(claims, 5, 40_000)
+    html = opened(viewer, pool_page(query="range=1h")).html
+    assert "40,000 tokens were used at the provider and never came through here." in html
+    html = opened(viewer, pool_page(query="range=24h")).html
+    assert "47,000 tokens were used at the provider and never came through here" in html
+    assert "found 2 times" in html
+    assert html.index("40,000 tokens</strong>") < html.index("7,000 tokens</strong>")
+    assert "key abcd1234" in html
+
+
+def test_many_leaks_are_added_up_and_the_newest_shown(viewer: Client, claims: Pool) -> None:
+    for n in range(51):
+        leak(claims, n / 10, 1000)
+    html = opened(viewer, pool_page(query="range=1h")).html
+    assert "51,000 tokens were used" in html
+    assert "Only the newest 50 are shown." in html
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed")
+def test_who_leaves_a_busy_provider_alone_is_shown(viewer: Client, claims: Pool) -> None:
+    services.observe("claims", Standing(refusal="busy", retry_after_seconds=60.0))
+    board = opened(viewer, pool_page())["board"]
+    states = {row.member.name: row.states for row in board.rows}
+    assert states["nightly"] == ["provider backoff", "green"]
+    assert "provider backoff" not in states["rescore"]
+    assert "provider backoff" in opened(viewer, "/dashboard/").html
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed")
+def test_a_pool_that_a_spend_cap_stopped_says_so(viewer: Client, claims: Pool) -> None:
+    services.observe("claims", Standing(refusal="money"))
+    page = opened(viewer, pool_page())
+    assert page["board"].states == ["paused", "spend cap reached", "enforce"]
+    assert "spend cap is reached (told by the service itself)" in page.html
+    assert "spend cap reached" in opened(viewer, "/dashboard/").html
+    Pool.objects.update(paused=False)
+    services.observe("claims", Standing())
+    assert opened(viewer, pool_page())["board"].states == ["enforce"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed")
+def test_a_leak_that_the_ledger_found_is_shown(viewer: Client, claims: Pool) -> None:
+    assert services.observe("claims", DRAINED).leaked
+    assert "400,000 tokens were used" in opened(viewer, pool_page()).html
