@@ -91,7 +91,7 @@ class Estimator:
         self._pasts[key] = past
         if len(past) >= ENOUGH:
             reserved = past.both_of(plain_input(call), call.choices, math.inf)
-            past.correct(sum(reserved) < used.input + used.output)
+            past.correct(sum(map(_whole, reserved)) < used.input + used.output)
         past.add(plain_input(call), used.input, used.output / call.choices)
         if len(self._pasts) > MOST_PASTS:
             self._pasts.popitem(last=False)

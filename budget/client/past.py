@@ -96,10 +96,15 @@ class Past:
         return at(sorted(seen.scale for seen in self._by_size), 0.5)
 
     def _alike(self, plain_input: float) -> list[Seen]:
-        """The calls next in size to either side."""
-        place = bisect_right(self._by_size, plain_input, key=lambda seen: seen.plain_input)
-        start = max(0, min(place - ALIKE // 2, len(self) - ALIKE))
+        """The calls next in size to either side; of too many of just this size, the newest."""
+        first = bisect_left(self._by_size, plain_input, key=_size)
+        after = bisect_right(self._by_size, plain_input, first, key=_size)
+        start = max((first + after - ALIKE) // 2, after - ALIKE)
+        start = max(0, min(start, len(self) - ALIKE))
         return self._by_size[start : start + ALIKE]
+
+
+_size = operator.attrgetter("plain_input")
 
 
 def fitting(totals: Sequence[float], weight: float) -> float:
