@@ -10,7 +10,8 @@ SUMS = import_module("budget.migrations.0005_usage_so_far")
 DAYS = 30
 SOURCES = 200
 
-# Busy by day, a spike every six hours in which the looser half of the classes is shed.
+# Busy by day, a spike every six hours in which the looser half of the classes is shed. Minutes
+# that the ledger closed meanwhile stay.
 MINUTES = f"""
 INSERT INTO budget_usageminute (
     pool_id, workload_class, minute, offered, admitted, shed, would_shed, expired, lease_expired,
@@ -37,6 +38,7 @@ CROSS JOIN LATERAL (
     SELECT CASE WHEN c.n > 5 AND extract(epoch FROM t.minute)::bigint % 21600 < 1200
         THEN 5 * c.n ELSE 0 END AS shed
 ) AS s
+ON CONFLICT DO NOTHING
 """
 # Half of the calls there are become sheds of many sources, spread over the month.
 SHEDS = f"""
