@@ -47,7 +47,7 @@ def test_a_call_moves_figures_table_words_and_limits_without_a_reload(watcher: W
     before = words(watcher.figure("use").locator("[data-finding]"))
     aside(admit)
     expect(cell(page, 0, "Offered")).to_have_text(f"{offered + 1:,}")
-    expect(page.locator("[data-level-text]").last).to_have_text("39 of 40 available")
+    expect(page.locator("[data-level-text]").last).to_have_text("2.5 % in use, 39 of 40 available")
     assert words(watcher.figure("use").locator("[data-finding]")) != before
     plot, readout = (
         watcher.figure("use").locator(".plot"),
