@@ -14,6 +14,8 @@ RULES = blocks(ROOT / "docs" / "metrics.md", "yaml")[1].code
 ALERTS = {rule["alert"]: rule for rule in yaml.safe_load(RULES)["groups"][0]["rules"]}
 ADJUSTER = {"pool": "claims", "workload_class": "adjuster"}
 NIGHTLY = {"pool": "claims", "workload_class": "nightly"}
+CLAIMS = {"pool": "claims"}
+TOKENS = CLAIMS | {"unit": "total_tokens"}
 RED = NIGHTLY | {"state": "red"}
 HEADROOM, PAUSED = {"reason": "headroom"}, {"reason": "paused"}
 SHED, OFFERED = "budget_calls_shed_total", "budget_calls_offered_total"
@@ -75,6 +77,16 @@ CASES = {
             Series("budget_class_paused", "1x60", NIGHTLY),
         ],
         RED,
+    ),
+    "Leak": Case(
+        [Series("budget_leaked_tokens_total", "0x55 40000x4", TOKENS)],
+        [Series("budget_leaked_tokens_total", "40000x60", TOKENS)],
+        TOKENS,
+    ),
+    "SpendCapReached": Case(
+        [Series("budget_pool_spend_cap_reached", "1x60", CLAIMS)],
+        [Series("budget_pool_spend_cap_reached", "0x60", CLAIMS)],
+        CLAIMS,
     ),
 }
 

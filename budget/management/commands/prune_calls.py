@@ -1,8 +1,8 @@
 """Delete calls, jobs, batches and callers' reports older than BUDGET_CALL_RETENTION_DAYS.
 
-Jobs go with their arguments and results, calls with the states to re-run them from, and with
-them processes that nobody has heard of for a day. What has not ended stays. Run it once a day:
-nothing else deletes any of these.
+Jobs go with their arguments and results, calls with the states and observations to re-run them
+from, and with them processes that nobody has heard of for a day. What has not ended stays. Run it
+once a day: nothing else deletes any of these.
 """
 
 from datetime import timedelta
