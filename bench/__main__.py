@@ -18,7 +18,7 @@ from bench.rounds import Tell
 from bench.world import World, world
 from claims_demo.processes import ProcessFailed
 
-PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages", "estimates")
+PARTS = ("ledger", "http", "growth", "queues", "clusters", "pages", "estimates", "client")
 
 
 def measure(
@@ -26,6 +26,7 @@ def measure(
 ) -> dict[str, float]:
     """The figures of those parts, each measured for so many seconds in so many rounds."""
     from bench import (
+        client,
         clusters,
         estimates,
         in_process,
@@ -49,6 +50,8 @@ def measure(
         figures |= pages.measure(world, seconds, rounds, tell)
     if "estimates" in parts:
         figures |= estimates.measure(traces, tell)
+    if "client" in parts:
+        figures |= client.measure(world, seconds, rounds, tell)
     return figures
 
 

@@ -65,6 +65,11 @@ FIGURES = {
     "watched_p99_over_alone": Meaning(
         "99th percentile of admissions, five live dashboards : none", most=1.2
     ),
+    "client_bare_ms": Meaning("a call of the bare SDK, 16 callers, in ms"),
+    "client_overhead_ms_http": Meaning("what our transport adds over HTTP, in ms", most=3),
+    "client_overhead_ms_inprocess": Meaning("the same in process, in ms", most=1.5),
+    "client_stream_leases": Meaning("leases left by 1,000 streams, half of them dropped", most=0),
+    "client_stream_mb": Meaning("memory left by them, in MB", most=5),
     "estimate_reserved_over_used_p95": Meaning(
         "95th percentile of reserved : used tokens of a call, on Azure's traces", most=1.5
     ),

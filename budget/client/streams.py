@@ -14,7 +14,7 @@ class Metered:
     def __init__(self, inner: Any, exchange: Exchange) -> None:
         self._inner, self._exchange = inner, exchange
         # Whoever drops an answer without closing it has ended the call, too.
-        finalize(self, watch.drop, exchange)
+        finalize(self, watch.drop, exchange, inner.close)
 
     def __iter__(self) -> Iterator[bytes]:
         try:

@@ -3,6 +3,8 @@
 import os
 import queue
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
 
@@ -23,6 +25,9 @@ class Watched(Protocol):
         """Nobody wants its answer any more."""
 
 
+Dropped = tuple[Watched, Callable[[], object] | None]
+
+
 class Watch:
     """Once a second renews the leases of calls that wait for their answer to begin.
 
@@ -38,7 +43,7 @@ class Watch:
         """Begin afresh, as in a forked child."""
         self._guard = threading.Lock()
         self._waiting: WeakSet[Watched] = WeakSet()
-        self._dropped: queue.SimpleQueue[Watched] = queue.SimpleQueue()
+        self._dropped: queue.SimpleQueue[Dropped] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def begin(self, call: Watched) -> None:
@@ -54,17 +59,21 @@ class Watch:
         with self._guard:
             self._waiting.discard(call)
 
-    def drop(self, call: Watched) -> None:
-        """Nobody has its answer any more; for finalizers."""
+    def drop(self, call: Watched, hang_up: Callable[[], object] | None = None) -> None:
+        """Nobody has its answer any more; for finalizers.
+
+        Its connection isn't given back by itself; `hang_up` does that, and lets the provider
+        know that it may stop.
+        """
         if call.is_open:
-            self._dropped.put(call)
+            self._dropped.put((call, hang_up))
 
     def settle_dropped(self, seconds: float = 0.0) -> None:
         """Settle what was dropped, once something was or so many seconds are over."""
         try:
-            self._dropped.get(timeout=seconds).closed()
+            _end(*self._dropped.get(timeout=seconds))
             while True:
-                self._dropped.get_nowait().closed()
+                _end(*self._dropped.get_nowait())
         except queue.Empty:
             return
 
@@ -76,6 +85,13 @@ class Watch:
             for call in waiting:
                 call.keep_lease()
             del waiting
+
+
+def _end(call: Watched, hang_up: Callable[[], object] | None) -> None:
+    call.closed()
+    if hang_up is not None:
+        with suppress(Exception):  # The connection may be gone in any way.
+            hang_up()
 
 
 watch = Watch()

@@ -321,14 +321,20 @@ def test_streams_that_are_dropped_are_settled_once_nobody_has_them(
     gate: ScriptedGate, provider: Server, chat: openai.OpenAI
 ) -> None:
     provider.answer = lambda asked: answers.streamed(answers.chat_stream(words=30), pause=0.02)
-    for _ in range(50):
-        iter(chat.chat.completions.create(**CHAT, stream=True))
+    for n in range(50):
+        chunks = iter(chat.chat.completions.create(**CHAT, stream=True))
+        if n % 2:
+            next(chunks)
+    del chunks
     gc.collect()
     watch.settle_dropped()
     end = time.monotonic() + 5
     while len(gate.endings) < 50 and time.monotonic() < end:
         time.sleep(0.05)
     assert len(gate.endings) == 50
+    # Nor do they hold connections: the provider is hung up on.
+    pool: Any = chat._client._transport._inner._pool  # type: ignore[attr-defined]
+    assert not [held for held in pool.connections if not held.is_idle()]
 
 
 class RenewingGate(ScriptedGate):
