@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 import httpx2
 import msgspec
 
+from budget import services
 from budget.jobs.clients import Client, client_of
 from budget.jobs.trouble import READERS, Trouble, trouble_of
 from budget.models import Pool
 from budget.providers.answers import Unreadable
+from budget.providers.headers import standing_of
 from budget.providers.tokens import Tokens
 from budget.services import UnknownPool
 from budget.tasks import GiveUp
@@ -48,21 +50,33 @@ def ask(pool: str, args: dict[str, Any], seconds: float, is_unwanted: Callable[[
     timeout = httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
     try:
         with client.connection.cut_when(is_unwanted):
-            content = _content(client, args, timeout)
+            answer = _answer(client, args, timeout)
     except client.sdk.APIError as error:
+        _tell(pool, client.provider, getattr(error, "response", None))
         raise Unanswered(trouble_of(client.provider, error)) from None
-    return _read(client.provider, content)
+    _tell(pool, client.provider, answer)
+    return _read(client.provider, bytes(answer.content))
 
 
-def _content(client: Client, args: dict[str, Any], timeout: httpx2.Timeout) -> bytes:
+def _tell(pool: str, provider: str, answer: httpx2.Response | None) -> None:
+    """Tell the ledger what an answer says of the provider's limits."""
+    if answer is not None:
+        services.tell(
+            pool, standing_of(provider, answer.status_code, answer.headers, answer.content)
+        )
+
+
+def _answer(client: Client, args: dict[str, Any], timeout: httpx2.Timeout) -> httpx2.Response:
     resource = (
         client.api.messages if client.provider == "anthropic" else client.api.chat.completions
     )
     try:
-        answer = resource.with_raw_response.create(**args, timeout=timeout)
+        answer: httpx2.Response = resource.with_raw_response.create(
+            **args, timeout=timeout
+        ).http_response
     except TypeError as error:
         raise GiveUp(f"The {client.provider} SDK doesn't take these arguments: {error}") from None
-    return bytes(answer.http_response.content)
+    return answer
 
 
 def _read(provider: str, content: bytes) -> Reply:

@@ -49,7 +49,7 @@ from budget.services.calls import (
     settle,
 )
 from budget.services.jobs import cancel_job, cancel_jobs, enqueue, job, jobs_by_id
-from budget.services.observations import observe
+from budget.services.observations import observe, tell
 from budget.services.queues import queues, wait_until_green
 from budget.services.running import collect, due, finish, keep_minutes, renew_batch, take
 from budget.services.snapshot import PoolSnapshot, snapshot
@@ -119,6 +119,7 @@ __all__ = [
     "settle",
     "snapshot",
     "take",
+    "tell",
     "untagged",
     "usage",
     "usage_history",

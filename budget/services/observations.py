@@ -1,12 +1,14 @@
 """What providers say of their limits."""
 
+import logging
 from datetime import timedelta
 
 import pghistory
+from django.db import DatabaseError
 from django.db.models.functions import Now
 
 from budget.ledger import pools
-from budget.ledger.errors import Forbidden, Implausible
+from budget.ledger.errors import BudgetError, Forbidden, Implausible
 from budget.ledger.ids import new_id
 from budget.ledger.operations import (
     IN_PROCESS,
@@ -23,6 +25,8 @@ from budget.providers.standing import ProviderLimit, Standing
 from budget.providers.values import MOST
 from budget.rule.terms import UNITS
 from budget.services.asking import answer_by_slug, existing_pool, submitted
+
+logger = logging.getLogger(__name__)
 
 MAX_AGE_MS = 60_000
 MAX_WAIT_SECONDS = 2_592_000
@@ -45,21 +49,40 @@ def observe(
     Raises Implausible, Forbidden, UnknownPool, LedgerUnavailable. Call it outside of
     transactions: a pause holds once it is committed.
     """
+    operation = _operation(pool, standing, age_ms, caller)
+    observed = answer_by_slug(submitted(operation), pool, patience())
+    assert isinstance(observed, Observed), "the answer to an Observe"
+    return observed
+
+
+def tell(pool: str, standing: Standing) -> None:
+    """As `observe`, by code in this process that has other things to do.
+
+    It waits for nothing and raises nothing: if the ledger is away, the next answer tells it.
+    """
+    if not standing.says_anything:
+        return
+    pools.forget(pool)
+    try:
+        submitted(_operation(pool, standing, 0, IN_PROCESS))
+    except (BudgetError, DatabaseError) as error:
+        logger.warning("What the provider of pool %s said is lost: %s", pool, error)
+
+
+def _operation(pool: str, standing: Standing, age_ms: int, caller: Caller) -> Observe:
     _check(pool, standing, age_ms)
     if caller.pools is not None and pool not in caller.pools:
         raise Forbidden(f"This key may not use the pool {pool!r}.")
     if standing.refusal == "money":
+        # The switch doesn't find a pool that was deleted and made again, as the ledger does.
         _pause(existing_pool(pool), age_ms, caller)
-    operation = Observe(
+    return Observe(
         id=new_id(pools.pool_id(pool)),
         pool=pool,
         standing=standing,
         age_ms=age_ms,
         key_prefix=caller.key_prefix,
     )
-    observed = answer_by_slug(submitted(operation), pool, patience())
-    assert isinstance(observed, Observed), "the answer to an Observe"
-    return observed
 
 
 def _pause(pool_id: int, age_ms: int, caller: Caller) -> None:

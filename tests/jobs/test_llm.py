@@ -17,6 +17,7 @@ from budget.tasks import Attempt, GiveUp, TryAgain
 from tests.jobs.bulk import ADDRESSES, ask, make_bulk_pool
 from tests.jobs.provider import DROP, Provider
 from tests.jobs.queueing import enqueue
+from tests.ledger.disturbances import eventually
 from tests.ledger.pools import make_classes, make_pool
 
 CALL = {"openai": "POST /v1/chat/completions", "anthropic": "POST /v1/messages"}
@@ -284,3 +285,19 @@ def test_a_bulk_request_is_one_for_the_batch_endpoint(provider: Provider) -> Non
     make_bulk_pool(provider, "openai")
     assert services.job(ask())["state"] == "queued"
     assert llm.batch_model(ARGS) == "small"
+
+
+def test_what_the_answers_say_of_the_limits_is_told(provider: Provider, kind: str) -> None:
+    make_classes()
+    pool = make_llm_pool(provider, kind)
+    provider.fail(CALL[kind], 429, headers={"retry-after": "60"})
+    with pytest.raises(TryAgain):
+        llm.request(attempt(), **ARGS)
+    assert eventually(lambda: services.pool_view("claims")["classes"]["nightly"]["backoff_until"])
+    spent = {"type": "billing_error", "code": "insufficient_quota", "message": "all is spent"}
+    provider.fail(CALL[kind], 429, {"error": spent})
+    with pytest.raises(GiveUp):
+        llm.request(attempt(), **ARGS)
+    assert eventually(lambda: services.pool_view("claims")["spend_cap_reached"])
+    pool.refresh_from_db()
+    assert pool.paused
