@@ -12,7 +12,16 @@ from django.utils import timezone
 from budget.ledger import pruning
 from budget.ledger.clock import micros
 from budget.ledger.ids import made_at, new_id, pool_of
-from budget.models import AwayReport, Call, CallerProcess, Job, JobBatch, Pool, PoolState
+from budget.models import (
+    AwayReport,
+    Call,
+    CallerProcess,
+    Job,
+    JobBatch,
+    Observation,
+    Pool,
+    PoolState,
+)
 from tests.jobs.queueing import enqueue, finish, take_one
 from tests.ledger.pools import admit, available, make_pool, settle
 
@@ -45,6 +54,26 @@ def test_old_settled_calls_go_and_open_ones_and_the_balance_stay() -> None:
     assert [call.state for call in Call.objects.all()] == ["open"]
     assert PoolState.objects.count() == 1
     assert available() == 49
+
+
+def test_what_providers_said_goes_with_the_calls_of_its_time() -> None:
+    pool = make_pool(SLOTS)
+    for days in (10, 8):
+        at = timezone.now() - timedelta(days=days)
+        Observation.objects.create(
+            id=new_id(pool.pk, micros(at)),
+            pool_id=pool.pk,
+            at=at,
+            said_at=at,
+            seq=1,
+            position=1,
+            readings=[],
+            tolerance=0.1,
+            leaked={"requests": days},
+            backoff={},
+        )
+    call_command("prune_calls", days=9)
+    assert [row.leaked for row in Observation.objects.all()] == [{"requests": 8}]
 
 
 def test_one_pool_may_be_pruned_alone() -> None:

@@ -1,0 +1,48 @@
+"""Leaks, as a provider with real limits and headers gives them away."""
+
+from typing import Any
+
+import pytest
+
+from budget import services
+from budget.jobs import llm
+from budget.ledger.view import look
+from tests.ledger.disturbances import eventually
+from tests.ledger.pools import available, make_classes, make_pool
+from tests.mock_provider import mock_provider
+
+pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.processes]
+
+LIMIT = {"unit": "total_tokens", "algorithm": "token_bucket", "amount": 60_000}
+ARGS: dict[str, Any] = {
+    "model": "gpt-4o-mini",
+    "max_tokens": 900,
+    "messages": [{"role": "user", "content": "hello"}],
+}
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_what_others_use_of_the_account_is_found(kind: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", "the account's")
+    make_classes()
+    with mock_provider("--tpm", "60000") as url:
+        base_url = url + ("/anthropic" if kind == "anthropic" else "/v1")
+        pool = make_pool({**LIMIT, "burst_percent": 50}, provider=kind, base_url=base_url)
+        for _ in range(8):
+            call()
+        assert look(pool.pk).balances.leaked == {}
+        for _ in range(40):
+            llm.ask("claims", ARGS, 5, lambda: False)
+        call()
+        assert eventually(lambda: look(pool.pk).balances.leaked)
+        total = look(pool.pk).balances.leaked["total_tokens"]
+        assert 20_000 < total < 38_000
+        assert available() < 20_000
+
+
+def call() -> None:
+    """One that asks first."""
+    with services.admission("claims", "adjuster", 50, 900, wait_seconds=5) as admitted:
+        reply = llm.ask("claims", ARGS, 5, lambda: False)
+        if reply.used:
+            admitted.settle(*reply.used)
