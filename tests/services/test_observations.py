@@ -30,14 +30,17 @@ def test_what_others_use_of_the_account_is_found(kind: str, monkeypatch: Any) ->
         pool = make_pool({**LIMIT, "burst_percent": 50}, provider=kind, base_url=base_url)
         for _ in range(8):
             call()
-        assert look(pool.pk).balances.leaked == {}
+        assert leaked(pool) == 0
         for _ in range(40):
             llm.ask("claims", ARGS, 5, lambda: False)
         call()
-        assert eventually(lambda: look(pool.pk).balances.leaked)
-        total = look(pool.pk).balances.leaked["total_tokens"]
-        assert 20_000 < total < 38_000
-        assert available() < 20_000
+        assert eventually(lambda: leaked(pool) > 27_000)
+        assert leaked(pool) < 38_000, "40 calls of some 900 tokens, but for what is tolerated"
+        assert available() < 25_000, "of 30,000, though our own calls took a few"
+
+
+def leaked(pool: Pool) -> int:
+    return look(pool.pk).balances.leaked.get("total_tokens", 0)
 
 
 def call() -> None:
