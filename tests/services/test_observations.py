@@ -7,6 +7,7 @@ import pytest
 from budget import services
 from budget.jobs import llm
 from budget.ledger.view import look
+from budget.models import Pool
 from tests.ledger.disturbances import eventually
 from tests.ledger.pools import available, make_classes, make_pool
 from tests.mock_provider import mock_provider
