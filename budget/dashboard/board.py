@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from budget import services
+from budget.dashboard.away import AwayRow, away_rows
 from budget.dashboard.class_figures import class_figures
 from budget.dashboard.figure import Figure
 from budget.dashboard.leaks import Leaks, leaks_of
@@ -17,6 +18,7 @@ from budget.dashboard.pool_figures import pool_figures
 from budget.dashboard.rows import Row, pool_states, row_of
 from budget.dashboard.span import Span
 from budget.dashboard.steps import Steps
+from budget.dashboard.untagged import Untagged, untagged_in
 from budget.models import Pool
 from budget.services import UsageHistory
 
@@ -33,6 +35,9 @@ class Board(NamedTuple):
     levels: list[Level]
     leaks: Leaks | None
     """None for one class: nobody knows whose they were."""
+    away: list[AwayRow]
+    """Empty for one class."""
+    untagged: Untagged
     states: list[str]
     """Of the pool: paused, and its mode."""
     version: int
@@ -58,7 +63,8 @@ class Board(NamedTuple):
         rows = [row.member.name for row in self.rows]
         limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
         leaks = self.leaks and self.leaks.times
-        return f"{crc32(repr((self.empty, drawn, rows, limits, leaks)).encode()):x}"
+        away = [row.calls for row in self.away]
+        return f"{crc32(repr((self.empty, drawn, rows, limits, leaks, away)).encode()):x}"
 
 
 def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
@@ -81,6 +87,8 @@ def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
         [row_of(m, past, allowed, view["classes"].get(m.slug)) for m, past in pasts.items()],
         levels(pool, view, only=slug),
         leaks_of(pool, span.start, span.end) if slug is None else None,
+        away_rows(policy, span) if slug is None else [],
+        untagged_in(history),
         pool_states(view),
         view["policy_version"],
     )

@@ -76,6 +76,17 @@ def expired_finding(steps: Steps, series: Sequence[Series], expired: Mapping[str
     return [f"{total:,} {'job' if total == 1 else 'jobs'} expired: {parts}.", *_peak(steps, series)]
 
 
+def untagged_finding(
+    steps: Steps, series: Sequence[Series], took: Mapping[str, int], offered: int
+) -> Sentence:
+    """How many calls named no class, how many each class `took`, and when there were most."""
+    total = sum(took.values())
+    calls = f"{total:,} {'call' if total == 1 else 'calls'} named no class"
+    rate = f"{percent(100 * total / offered)} of all that was offered"
+    parts = ", ".join(f"{count:,} into {name}" for name, count in took.items())
+    return [f"{calls}, {rate}: {parts}.", *_peak(steps, series)]
+
+
 def depth_finding(steps: Steps, series: Sequence[Series]) -> Sentence:
     """Where most jobs waited, and when."""
     most, name, n = _highest(series)

@@ -16,7 +16,9 @@ from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.policy_rows import POOLS
 from budget.dashboard.reasons import because
 from budget.dashboard.rows import pool_states, states_of
+from budget.dashboard.span import span_of
 from budget.dashboard.units import offers_in_words
+from budget.dashboard.untagged import UntaggedCallers, untagged_callers, untagged_in
 from budget.models import Pool
 from budget.pages.percents import percent
 from budget.services import BudgetError, UsageHistory
@@ -25,6 +27,8 @@ HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 Counts = Sequence[tuple[int, str]]
 """How many calls, and whose they were and why in words."""
+MOST_UNTAGGED = 3
+"""Of a pool's call sites; its page has the others."""
 QUIET = "Nobody called in the last hour."
 UNKNOWN = "Nothing was recorded in the last hour, so nothing is known of it."
 
@@ -54,6 +58,8 @@ class PoolNow(NamedTuple):
     """The limit of which least is left."""
     told: list[Told]
     queues: list[Queue]
+    untagged: UntaggedCallers | None = None
+    """None without any, and for those who may not see calls."""
     answers: bool = True
 
 
@@ -78,12 +84,17 @@ def _now(pool: Pool, linked: bool) -> PoolNow:
         max(levels(pool, view), key=lambda level: level.used_percent, default=None),
         list(_told(pool, hour, linked)),
         _queues(pool, view),
+        _untagged(pool, hour) if linked else None,
     )
 
 
 def _last_hour(pool: Pool) -> UsageHistory:
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     return services.usage_history(pool.slug, now - HOUR, now + MINUTE, HOUR + MINUTE)
+
+
+def _untagged(pool: Pool, hour: UsageHistory) -> UntaggedCallers | None:
+    return untagged_callers(pool, span_of({"range": "1h"}), untagged_in(hour), MOST_UNTAGGED)
 
 
 def _told(pool: Pool, hour: UsageHistory, linked: bool) -> Iterator[Told]:

@@ -11,6 +11,7 @@ from budget.dashboard.queue_figures import queue_figures
 from budget.dashboard.shed_series import shed_series
 from budget.dashboard.steps import Steps
 from budget.dashboard.units import in_a_step, offers_in_words, unit_in_words
+from budget.dashboard.untagged_figure import untagged_figure
 from budget.models import Pool
 from budget.services import UsageHistory
 
@@ -19,10 +20,11 @@ Pasts = Mapping[Member, Past]
 
 
 def pool_figures(pool: Pool, history: UsageHistory, steps: Steps, pasts: Pasts) -> list[Figure]:
-    """In the order of the page; queues only where there is one, expired if any did."""
+    """In the order of the page; queues only where there is one, untagged and expired if any."""
     return [
         _use(pool, history, steps, pasts),
         _shed(pool, steps, pasts),
+        *untagged_figure(steps, pasts),
         *_expired(steps, pasts),
         *queue_figures(steps, pasts),
     ]
