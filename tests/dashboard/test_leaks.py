@@ -1,5 +1,6 @@
 """Leaks, backoff and a spend cap on the dashboard."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from budget.models import Observation, Pool
 from budget.providers.standing import ProviderLimit, Standing
 from tests.dashboard.addresses import pool_page
 from tests.dashboard.test_pool import opened
+from tests.dashboard.watching import OVERFLOW, Watcher, aside
 
 pytestmark = pytest.mark.django_db
 
@@ -86,3 +88,17 @@ def test_a_pool_that_a_spend_cap_stopped_says_so(viewer: Client, claims: Pool) -
 def test_a_leak_that_the_ledger_found_is_shown(viewer: Client, claims: Pool) -> None:
     assert services.observe("claims", DRAINED).leaked
     assert "400,000 tokens were used" in opened(viewer, pool_page()).html
+
+
+@pytest.mark.browser
+def test_a_page_that_stands_open_gets_them(watcher: Watcher) -> None:
+    page = watcher.open("/dashboard/claims/?range=live")
+    panel = page.get_by_role("region", name="Leaks in this time")
+    assert panel.count() == 0
+    aside(lambda: services.observe("claims", replace(DRAINED, refusal="busy")))
+    panel.wait_for()
+    assert "400,000 tokens were used at the provider" in panel.inner_text()
+    page.get_by_text("provider backoff").first.wait_for()
+    assert watcher.axe() == []
+    assert page.evaluate(OVERFLOW) == 0
+    assert watcher.complaints == []
