@@ -8,11 +8,13 @@ from budget import services
 from budget.jobs import llm
 from budget.ledger.view import look
 from budget.models import Pool
+from budget.providers.standing import ProviderLimit, Standing
+from budget.services import Implausible
 from tests.ledger.disturbances import eventually
 from tests.ledger.pools import available, make_classes, make_pool
 from tests.mock_provider import mock_provider
 
-pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.processes]
+pytestmark = pytest.mark.usefixtures("committed")
 
 LIMIT = {"unit": "total_tokens", "algorithm": "token_bucket", "amount": 60_000}
 ARGS: dict[str, Any] = {
@@ -22,6 +24,7 @@ ARGS: dict[str, Any] = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_what_others_use_of_the_account_is_found(kind: str, monkeypatch: Any) -> None:
     monkeypatch.setenv(f"{kind.upper()}_API_KEY", "the account's")
@@ -50,3 +53,35 @@ def call() -> None:
         reply = llm.ask("claims", ARGS, 5, lambda: False)
         if reply.used:
             admitted.settle(*reply.used)
+
+
+BAD: dict[str, tuple[Standing, int]] = {
+    "age_ms": (Standing(), 60_001),
+    "refusal": (Standing(refusal="tired"), 0),  # type: ignore[arg-type]
+    "limits": (Standing((ProviderLimit("requests", 1, 1),) * 5), 0),
+    "limits[0].unit": (Standing((ProviderLimit("tokens", 1, 1),)), 0),  # type: ignore[arg-type]
+    "limits[0].amount": (Standing((ProviderLimit("requests", -1, 1),)), 0),
+    "limits[0].remaining": (Standing((ProviderLimit("requests", 1, 10**13),)), 0),
+    "limits[0].reset_ms": (Standing((ProviderLimit("requests", 1, 1, float("nan")),)), 0),
+    "retry_after_ms": (Standing(refusal="busy", retry_after_seconds=float("inf")), 0),
+}
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_what_cannot_be_right_is_refused_by_name(field: str) -> None:
+    make_classes()
+    make_pool(LIMIT)
+    standing, age_ms = BAD[field]
+    with pytest.raises(Implausible) as refused:
+        services.observe("claims", standing, age_ms)
+    assert refused.value.field == field
+
+
+def test_telling_raises_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    services.tell("nowhere", Standing())
+    assert not caplog.records
+    services.tell("nowhere", Standing(refusal="money"))
+    services.tell("nowhere", Standing(refusal="busy"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "What the provider of pool nowhere said is lost: There is no pool 'nowhere'."
+    ] * 2
