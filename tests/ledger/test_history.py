@@ -197,12 +197,15 @@ def test_closed_minutes_add_up_by_hour_and_in_all(monkeypatch: pytest.MonkeyPatc
     minutes = list(UsageMinute.objects.filter(pool_id=pool.pk))
     assert len({row.minute for row in minutes}) >= 3
     for sums in (UsageHour, UsageTotal):
-        assert added_up(sums.objects.filter(pool_id=pool.pk)) == added_up(minutes)
+        rows = sums.objects.filter(pool_id=pool.pk)
+        assert added_up(rows) == added_up(minutes)
+        assert sum(row.untagged for row in rows) == sum(row.untagged for row in minutes)
     totals = services.usage_totals("claims")
     for slug, total in totals.items():
         calls = list(Call.objects.filter(pool_id=pool.pk, workload_class=slug))
         reasons = [call.reason for call in calls if call.state == "shed"]
         assert total.offered == len(calls)
+        assert total.untagged == sum(call.untagged for call in calls)
         assert total.shed == {reason: reasons.count(reason) for reason in set(reasons)}
         assert total.used_tokens == sum(call.used_input_tokens or 0 for call in calls)
     assert sum(total.offered for total in totals.values()) > 100
@@ -273,6 +276,21 @@ def test_hours_are_read_from_their_sums() -> None:
     found = history(START, 12 * 60, 6 * HOUR)
     assert found.classes["nightly"].columns["offered"] == [60, None]
     assert found.classes["nightly"].shed == {"headroom": [6, None]}
+
+
+def test_untagged_calls_that_were_shed_before_any_were_counted_are_counted() -> None:
+    pool = make_pool()
+    recorded(pool, START, "", offered=5, shed={"untagged": 5})
+    recorded(pool, START, "nightly", offered=3, admitted=3)
+    fill_sums()
+    migration = import_module("budget.migrations.0007_untagged_index")
+    for _ in range(2):
+        with connection.cursor() as cursor:
+            for table in migration.TABLES:
+                cursor.execute(migration.COUNT_SHED.format(table=table))
+    for kind in (UsageMinute, UsageHour, UsageTotal):
+        found = kind.objects.values_list("workload_class", "untagged")
+        assert dict(found) == {"": 5, "nightly": 0}
 
 
 def fill_sums() -> None:
