@@ -20,6 +20,9 @@ class AwayReportAdmin(ReadOnlyAdmin):
     list_display = (*COLUMNS, "key")
     fields = (*COLUMNS, "key", "received", "report")
     list_filter = [PoolFilter, ClassFilter, "choice"]
+    id_field = "report"
+    search_fields = ["key_prefix"]
+    search_help_text = "Prefix of an API key, or the whole id of a report."
 
     @admin.display(description="from (UTC)")
     def from_utc(self, row: AwayReport) -> str:

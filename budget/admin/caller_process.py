@@ -17,8 +17,9 @@ class CallerProcessAdmin(ReadOnlyAdmin):
     list_display = ["name_or_process", "pool", "key", "seen"]
     fields = ("name", "process", "pool", "key", "seen")
     list_filter = [PoolFilter]
+    id_field = "process"
     search_fields = ["name"]
-    search_help_text = "Part of the name."
+    search_help_text = "Part of the name, or the whole id of a process."
 
     @admin.display(description="process")
     def name_or_process(self, row: CallerProcess) -> str:

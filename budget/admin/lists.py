@@ -18,6 +18,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     change_form_template = "budget/admin/record.html"
     show_full_result_count = False
     list_per_page = 50
+    id_field = "pk"
+    """The UUID that a search looks for as a whole."""
 
     class Media:
         css = {"all": ["budget/admin.css"]}
@@ -32,7 +34,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         """By id if it is one."""
         try:
-            return queryset.filter(pk=UUID(search_term)), False
+            return queryset.filter(**{self.id_field: UUID(search_term)}), False
         except ValueError:
             return super().get_search_results(request, queryset, search_term.replace("\0", ""))
 

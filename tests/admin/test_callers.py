@@ -95,7 +95,8 @@ def test_processes_and_reports_are_listed_and_cant_be_edited(viewer: Client, cla
         "first_at_ms_ago": 120_000,
         "last_at_ms_ago": 60_000,
     }
-    services.hear("claims", uuid4(), "web-1:4711", [Report(**report)])
+    process = uuid4()
+    services.hear("claims", process, "web-1:4711", [Report(**report)])
     processes = viewer.get(url("callerprocess_changelist")).content.decode()
     assert "web-1:4711" in processes
     assert "in process" in processes
@@ -104,3 +105,7 @@ def test_processes_and_reports_are_listed_and_cant_be_edited(viewer: Client, cla
     one = viewer.get(url("awayreport_change", AwayReport.objects.get().pk)).content.decode()
     assert str(report["report"]) in one
     assert 'name="_save"' not in one
+    for page, known in (("callerprocess", process), ("awayreport", report["report"])):
+        for wanted, found in ((known, 1), (uuid4(), 0)):
+            answer = viewer.get(url(f"{page}_changelist") + f"?q={wanted}")
+            assert len(answer.context["cl"].result_list) == found
