@@ -1,14 +1,15 @@
 """Django requests that another service makes on behalf of a workload."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.decorators import sync_and_async_middleware
 
+from budget.client.carried import current, resumed
 from budget.client.headers import incoming
-from budget.client.workload import workload
 
 Answer = Callable[[HttpRequest], HttpResponse]
 AsyncAnswer = Callable[[HttpRequest], Awaitable[HttpResponse]]
@@ -26,30 +27,30 @@ def carried_workload(get_response: Any) -> Any:
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> HttpResponse:
-            block = _block(request)
-            if isinstance(block, HttpResponse):
-                return block
-            if block is None:
-                return await cast(AsyncAnswer, get_response)(request)
-            with block:
+            try:
+                block = _block(request)
+            except ValueError as error:
+                return _malformed(error)
+            with resumed(current()), block:
                 return await cast(AsyncAnswer, get_response)(request)
 
         return answer_async
 
     def answer(request: HttpRequest) -> HttpResponse:
-        block = _block(request)
-        if isinstance(block, HttpResponse):
-            return block
-        if block is None:
-            return cast(Answer, get_response)(request)
-        with block:
+        try:
+            block = _block(request)
+        except ValueError as error:
+            return _malformed(error)
+        # A block that a view leaves open, in a generator perhaps, ends with its request.
+        with resumed(current()), block:
             return cast(Answer, get_response)(request)
 
     return answer
 
 
-def _block(request: HttpRequest) -> workload | HttpResponse | None:
-    try:
-        return incoming(request.headers)
-    except ValueError as error:
-        return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
+def _block(request: HttpRequest) -> AbstractContextManager[object]:
+    return incoming(request.headers) or nullcontext()
+
+
+def _malformed(error: ValueError) -> HttpResponse:
+    return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")

@@ -2,10 +2,22 @@
 
 import asyncio
 import time
+from functools import partial
+from typing import cast
 
 from budget.client import stand_in
 from budget.client.gate import Gate
-from budget.client.verdict import Admitted, Ask, Refused, Verdict
+from budget.client.service import service_of
+from budget.client.verdict import Admitted, Ask, Choice, Refused, Verdict
+
+
+def gate_to(url: str | None, key: str | None, when_unavailable: Choice) -> Gate:
+    """The gate to a service; in a test where another stands in, it need not be there.
+
+    Raises ValueError as `service_of` does.
+    """
+    make = partial(service_of, url, key, when_unavailable)
+    return cast(Gate, stand_in.Later(make)) if stand_in.present() else make()
 
 
 def asked(gate: Gate, ask: Ask, wait: bool) -> Verdict:

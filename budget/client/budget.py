@@ -3,14 +3,13 @@
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
-from budget.client import stand_in
-from budget.client.asking import asked, asked_async
+from budget.client import checked, stand_in
+from budget.client.asking import asked, asked_async, gate_to
 from budget.client.carried import current
 from budget.client.gate import Gate
-from budget.client.service import service_of
 from budget.client.source import calling_site
 from budget.client.verdict import NOTHING, Admitted, Ask, Choice, Ending, Outcome, Refused, Verdict
 from budget.client.watch import watch
@@ -64,13 +63,25 @@ class OpenCall:
         cached_input_tokens: int = 0,
         outcome: Outcome = "succeeded",
     ) -> None:
-        """Record what the call used; without it the estimate stands. Settled at the block's end."""
-        self._used = Tokens(input_tokens, output_tokens, cached_input_tokens)
-        self._outcome = outcome
+        """Record what the call used; without it the estimate stands. Settled at the block's end.
+
+        Told again, the last counts. Raises ValueError, which names the argument, and
+        RuntimeError after the block.
+        """
+        used = Tokens(
+            checked.tokens("input_tokens", input_tokens),
+            checked.tokens("output_tokens", output_tokens),
+            checked.tokens("cached_input_tokens", cached_input_tokens),
+        )
+        if used.cached_input > used.input:
+            raise ValueError("cached_input_tokens: more than all input tokens.")
+        if outcome not in get_args(Outcome):
+            raise ValueError(f"outcome: {outcome!r}; write one of {', '.join(get_args(Outcome))}.")
+        self._record(used, outcome)
 
     def cancel(self) -> None:
-        """The call was never made: all of it is given back."""
-        self._used, self._outcome = NOTHING, "cancelled"
+        """The call was never made: all of it is given back. Raises as `settle` does."""
+        self._record(NOTHING, "cancelled")
 
     def keep_lease(self) -> None:
         """Renew the lease once half of it is over; done for as long as the block lasts."""
@@ -86,6 +97,11 @@ class OpenCall:
             outcome: Outcome = self._outcome or ("failed" if failed else "succeeded")
             self._gate.settle(self.admitted, Ending(outcome, self._used))
 
+    def _record(self, used: Tokens, outcome: Outcome) -> None:
+        if not self.is_open:
+            raise RuntimeError("The call was settled when its block ended.")
+        self._used, self._outcome = used, outcome
+
 
 class _Budget:
     """What both have in common."""
@@ -99,7 +115,7 @@ class _Budget:
         wait: bool = True,
         when_unavailable: Choice = "shed",
     ) -> None:
-        self._gate = gate or stand_in.present() or service_of(url, key, when_unavailable)
+        self._gate = gate or gate_to(url, key, when_unavailable)
         self._wait = wait
 
     def _ask(
@@ -112,21 +128,23 @@ class _Budget:
         source: str,
         tags: Mapping[str, Any],
     ) -> Ask:
+        deadline = checked.seconds("deadline", deadline)
+        source, told = checked.text("source", source), checked.tags(tags)
         name, work = workload_class, current()
         if name is None and work is not None:
             name = work.workload_class
         if name is not None:
-            with workload.of(name, deadline, source, tags) as work:
+            with workload.of(name, deadline, source, told) as work:
                 pass
         left = deadline if work is None else work.remaining_seconds
         return Ask(
-            pool=pool,
+            pool=checked.slug("pool", pool, "claims"),
             workload_class=name,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
+            input_tokens=checked.tokens("input_tokens", input_tokens),
+            output_tokens=checked.tokens("output_tokens", output_tokens),
             deadline_ms=None if left is None else max(1, int(1000 * left)),
             source=(work.source if work else source) or calling_site(),
-            tags=work.tags if work else tags,
+            tags=work.tags if work else told,
             key=str(uuid4()),
         )
 
@@ -162,7 +180,8 @@ class Budget(_Budget):
         """Admit a call for the length of a `with` block, and settle it at the end.
 
         What isn't given is the present `workload`'s; `deadline` is in seconds. An exception in
-        the block settles the call as failed. Raises Shed, Denied, ValueError.
+        the block settles the call as failed. Raises Shed and Denied, and ValueError, which names
+        the argument.
         """
         ask = self._ask(
             pool, workload_class, input_tokens, output_tokens, deadline, source, tags or {}
@@ -209,4 +228,4 @@ class AsyncBudget(_Budget):
 
     async def aclose(self) -> None:
         """Close the running event loop's connections to the service, once nobody uses them."""
-        await self._gate.leave(self)
+        await (stand_in.present() or self._gate).leave(self)

@@ -3,9 +3,11 @@
 A remaining time, since two machines' clocks differ by more than a deadline is long.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlencode
 
+from budget.client import checked
 from budget.client.carried import Workload, current
 from budget.client.workload import workload
 
@@ -43,12 +45,23 @@ def incoming(headers: Mapping[str, str]) -> workload | None:
     for header in (CLASS, REMAINING, SOURCE, TAGS):
         if len(headers.get(header, "")) > LONGEST:
             raise ValueError(f"{header}: longer than {LONGEST:,} characters.")
-    tags = dict(parse_qsl(headers.get(TAGS, ""), keep_blank_values=True))
+    remaining = _remaining(headers.get(REMAINING))
     source = dict(parse_qsl("at=" + headers.get(SOURCE, ""))).get("at", "")
+    with _naming(CLASS):
+        checked.slug("workload_class", name, "adjuster")
+    with _naming(SOURCE):
+        checked.text("source", source)
+    with _naming(TAGS):
+        tags = checked.tags(dict(parse_qsl(headers.get(TAGS, ""), keep_blank_values=True)))
+    return workload.of(name, remaining, source, tags)
+
+
+@contextmanager
+def _naming(header: str) -> Iterator[None]:
     try:
-        return workload.of(name, _remaining(headers.get(REMAINING)), source, tags)
+        yield
     except ValueError as error:
-        raise ValueError(f"The headers of a workload are malformed. {error}") from None
+        raise ValueError(f"{header}: {error}") from None
 
 
 def _remaining(text: str | None) -> float | None:

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from budget.client import stand_in
-from budget.client.asking import asked, asked_async
+from budget.client import checked, stand_in
+from budget.client.asking import asked, asked_async, gate_to
 from budget.client.call import Call
 from budget.client.gate import Gate
 from budget.client.library import Library
 from budget.client.meter import Meter
-from budget.client.service import service_of
 from budget.client.source import BETWEEN
 from budget.client.verdict import Admitted, Choice, Refused, Verdict
 from budget.client.watch import watch
@@ -51,7 +50,9 @@ class Metering:
         when_unavailable: Choice = "shed",
         between: tuple[str, ...] = (),
     ) -> None:
-        gate = gate or stand_in.present() or service_of(url, key, when_unavailable)
+        gate = gate or gate_to(url, key, when_unavailable)
+        if isinstance(pool, str):
+            checked.slug("pool", pool, "claims")
         self._meter = Meter(gate, pool, wait, between=BETWEEN.union(between))
         self._inner = inner if inner is not None else type(self).plain()
 
@@ -111,7 +112,7 @@ class AsyncMetering(Metering):
     async def aclose(self) -> None:
         """Close the transport that sends, and leave the gate."""
         await self._inner.aclose()
-        await self._meter.gate.leave(self)
+        await (stand_in.present() or self._meter.gate).leave(self)
 
     async def _admit(self, call: Call) -> Verdict:
         return await asked_async(self._meter.gate, self._meter.ask_of(call), self._meter.wait, self)

@@ -8,7 +8,12 @@ from budget.client.verdict import Refused
 
 REASON = "budget-reason"
 ADMISSION = "budget-admission"
-LIMITED = 429
+LIMITED, TOO_LARGE = 429, 422
+
+
+def status_of(reason: str) -> int:
+    """What a refusal for that reason is answered with: one that never fits needn't come back."""
+    return TOO_LARGE if reason == "never_fits" else LIMITED
 
 
 def headers_of(refused: Refused) -> dict[str, str]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 
-from budget.client.workload import MAX_TEXT
+from budget.client.checked import MAX_TEXT
 
 BETWEEN = frozenset(
     {

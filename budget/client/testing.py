@@ -1,6 +1,16 @@
 """A gate with a script, so that callers can test what their code does when it is shed.
 
-`pytest_plugins = ["budget.client.testing"]` in a conftest gives the fixture `budget_gate`.
+`pytest_plugins = ["budget.client.testing"]` in the topmost conftest gives the fixture
+`budget_gate`; elsewhere, `with scripted() as gate:` is the same. It takes the place of every
+other gate of the process, also for clients that were made before:
+
+    def test_a_shed_question_is_answered_later(budget_gate):
+        budget_gate.shed("floor_protected")
+        assert ask("Is water damage covered?") == "Come back later."
+        (asked,) = budget_gate.asks
+        assert asked.workload_class == "adjuster"
+
+Calls that aren't shed are made: give the SDK a transport of your own as `inner`.
 """
 
 from collections import deque
@@ -9,10 +19,10 @@ from contextlib import contextmanager
 from uuid import uuid4
 
 from budget.client import stand_in
+from budget.client.refusal import status_of
 from budget.client.verdict import Admitted, Ask, Ending, Refused, Verdict
 from budget.providers.standing import Standing
 
-LIMITED = 429
 DENIED = 403
 
 
@@ -28,12 +38,15 @@ class ScriptedGate:
         self._script: deque[tuple[int, str, str, int | None]] = deque()
 
     def shed(
-        self, reason: str = "headroom", retry_after: float | None = 1.0, times: int = 1
+        self, reason: str = "headroom", retry_after: float | None = None, times: int = 1
     ) -> None:
-        """Shed the next calls; `retry_after` is in seconds, None: they need not come back."""
+        """Shed the next calls; `retry_after` is in seconds, None: they need not come back.
+
+        As outside of tests, a call whose deadline allows it waits so long, and asks again.
+        """
         again = None if retry_after is None else max(1, round(1000 * retry_after))
         said = f"Shed by a script: {reason}."
-        self._script.extend([(LIMITED, reason, said, again)] * times)
+        self._script.extend([(status_of(reason), reason, said, again)] * times)
 
     def deny(self, detail: str = "This key may not use the class.", times: int = 1) -> None:
         """Answer the next calls as a service does that doesn't accept the key."""
@@ -42,9 +55,10 @@ class ScriptedGate:
     def admit(self, ask: Ask) -> Verdict:
         """The script's decision; see `Gate`."""
         self.asks.append(ask)
-        if not self._script:
+        try:
+            status, reason, detail, again = self._script.popleft()
+        except IndexError:
             return Admitted(str(uuid4()), ask)
-        status, reason, detail, again = self._script.popleft()
         return Refused(ask, status, reason, detail, again)
 
     async def admit_async(self, ask: Ask, user: object) -> Verdict:

@@ -1,25 +1,18 @@
 """The block that says what work the calls made in it belong to."""
 
 import inspect
-import math
-import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from budget.client import checked
 from budget.client.carried import Workload, become, current
 from budget.client.threads import follow
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-MAX_TAGS = 20
-MAX_TAG_NAME = 50
-MAX_TEXT = 200
-"""Characters in a source or a tag's value."""
-SLUG = re.compile(r"[-a-zA-Z0-9_]{1,50}")
 
 
 class workload:  # noqa: N801 - it reads as a statement
@@ -35,10 +28,10 @@ class workload:  # noqa: N801 - it reads as a statement
     def __init__(
         self, workload_class: str, /, deadline: float | None = None, source: str = "", **tags: Any
     ) -> None:
-        self._class = _slug(workload_class)
-        self._deadline = _seconds(deadline)
-        self._source = _text("source", source)
-        self._tags = _few({_tag_name(name): _text(name, str(tags[name])) for name in tags})
+        self._class = checked.slug("workload_class", workload_class, "adjuster")
+        self._deadline = checked.seconds("deadline", deadline)
+        self._source = checked.text("source", source)
+        self._tags = checked.tags(tags)
         follow()
 
     @classmethod
@@ -47,7 +40,7 @@ class workload:  # noqa: N801 - it reads as a statement
     ) -> "workload":
         """As the constructor, for tags whose names are no identifiers, or `deadline`."""
         made = cls(workload_class, deadline, source)
-        made._tags = _few({_tag_name(name): _text(name, str(tags[name])) for name in tags})
+        made._tags = checked.tags(tags)
         return made
 
     def __enter__(self) -> Workload:
@@ -65,7 +58,12 @@ class workload:  # noqa: N801 - it reads as a statement
         become(ending and ending.outer)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """A function whose calls are tagged; each call's deadline counts from its own start."""
+        """A function whose calls are tagged; each call's deadline counts from its own start.
+
+        Raises TypeError for a generator, which runs only once the call is over.
+        """
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"workload: {function.__name__} is a generator: put the block in it.")
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
@@ -78,9 +76,15 @@ class workload:  # noqa: N801 - it reads as a statement
         @wraps(function)
         def tagged(*args: P.args, **kwargs: P.kwargs) -> R:
             with self:
-                return function(*args, **kwargs)
+                made = function(*args, **kwargs)
+            # As Django's class-based views give it.
+            return self._awaited(made) if inspect.iscoroutine(made) else made  # type: ignore[return-value]
 
         return tagged
+
+    async def _awaited(self, made: Coroutine[Any, Any, R]) -> R:
+        with self:
+            return await made
 
     def _within(self, outer: Workload | None) -> Workload:
         ends = None if self._deadline is None else time.monotonic() + self._deadline
@@ -88,40 +92,5 @@ class workload:  # noqa: N801 - it reads as a statement
             return Workload(self._class, ends, self._source, self._tags)
         if outer.ends is not None:
             ends = outer.ends if ends is None else min(ends, outer.ends)
-        tags = _few({**outer.tags, **self._tags})
+        tags = checked.tags({**outer.tags, **self._tags})
         return Workload(self._class, ends, self._source or outer.source, tags, outer)
-
-
-def _slug(workload_class: str) -> str:
-    if not isinstance(workload_class, str) or not SLUG.fullmatch(workload_class):
-        raise ValueError(
-            f"workload_class: {workload_class!r} isn't a class's slug: write 1 to 50 ASCII "
-            "letters, digits, hyphens and underscores, for example adjuster."
-        )
-    return workload_class
-
-
-def _seconds(deadline: float | None) -> float | None:
-    if deadline is None:
-        return None
-    if not isinstance(deadline, int | float) or not 0 < deadline < math.inf:
-        raise ValueError(f"deadline: {deadline!r} isn't a number of seconds above 0.")
-    return float(deadline)
-
-
-def _few(tags: dict[str, str]) -> dict[str, str]:
-    if len(tags) > MAX_TAGS:
-        raise ValueError(f"tags: at most {MAX_TAGS} fit, and there are {len(tags)}.")
-    return tags
-
-
-def _tag_name(name: str) -> str:
-    if not 1 <= len(name) <= MAX_TAG_NAME or "\0" in name:
-        raise ValueError(f"tags: the name {name!r} doesn't have 1 to {MAX_TAG_NAME} characters.")
-    return name
-
-
-def _text(name: str, text: str) -> str:
-    if len(text) > MAX_TEXT or "\0" in text:
-        raise ValueError(f"{name}: write up to {MAX_TEXT} characters, and no NUL.")
-    return text

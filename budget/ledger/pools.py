@@ -14,7 +14,7 @@ _ids: dict[str, int] = {}
 def pool_id(slug: str) -> int:
     """The id of a pool. Raises UnknownPool, LedgerUnavailable."""
     known = _ids.get(slug)
-    return _find(slug) if known is None else known
+    return look_up(slug) if known is None else known
 
 
 def exists(wanted: int) -> bool:
@@ -30,12 +30,14 @@ def forget(slug: str) -> None:
     _ids.pop(slug, None)
 
 
-def _find(slug: str) -> int:
+def look_up(slug: str) -> int:
+    """As `pool_id`, anew: the pool may have been deleted and made again."""
     found = None
     if "\0" not in slug:
         with _asking():
             found = Pool.objects.filter(slug=slug).values_list("pk", flat=True).first()
     if found is None:
+        forget(slug)
         raise UnknownPool(f"There is no pool {slug!r}.")
     _ids[slug] = found
     return found

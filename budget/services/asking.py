@@ -29,8 +29,7 @@ def answer_by_slug(submission: Submission, slug: str, until: float) -> Answer:
     try:
         return answer_of(submission, until)
     except UnknownPool:
-        pools.forget(slug)
-        pool_id = pools.pool_id(slug)
+        pool_id = pools.look_up(slug)
         if pool_id == pool_of(submission.operation.id):
             raise
         moved = structs.replace(submission.operation, id=new_id(pool_id))
@@ -44,5 +43,4 @@ def submitted(operation: Operation) -> Submission:
 
 def existing_pool(slug: str) -> int:
     """The id of a pool, looked up anew. Raises UnknownPool."""
-    pools.forget(slug)
-    return pools.pool_id(slug)
+    return pools.look_up(slug)

@@ -1,67 +1,102 @@
 """The gate of `budget.client` to the ledger in this process, without HTTP between them."""
 
+import asyncio
+import atexit
 import logging
 import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
+from weakref import WeakSet
 
-from asgiref.sync import sync_to_async
+from django.db import connections
+from django.db.utils import Error as DatabaseError
 
 from budget.client.away import Away
 from budget.client.book import Book
-from budget.client.breaker import Breaker
-from budget.client.verdict import Admitted, Ask, Ending, Refused, Verdict
-from budget.ledger.clock import micros
-from budget.ledger.errors import BudgetError, Forbidden, Implausible, LedgerUnavailable
-from budget.ledger.operations import Admission, AdmissionRequest, Renew, Settle
+from budget.client.refusal import status_of
+from budget.client.service import EXIT_SECONDS
+from budget.client.verdict import Admitted, Ask, Choice, Ending, Refused, Verdict
+from budget.client.watch import watch
+from budget.ledger.errors import (
+    BudgetError,
+    Forbidden,
+    Implausible,
+    KeyReused,
+    LedgerUnavailable,
+)
+from budget.ledger.operations import (
+    MAX_EXTENSION_MS,
+    Admission,
+    AdmissionRequest,
+    Renew,
+    Settle,
+    check_text,
+)
 from budget.ledger.protocol import Operation
 from budget.providers.standing import Standing
-from budget.rule.terms import SECOND
 from budget.services.asking import submitted
 from budget.services.calls import admit
-from budget.services.pulse import Pulse
+from budget.services.pulse import WAIT_SECONDS, Pulse
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.5
-"""How long a call waits for the ledger before it is decided without it."""
-LIMITED, NEVER_FITS = 429, 422
-STATUSES: dict[type[BudgetError], int] = {Forbidden: 403, Implausible: 400}
+STATUSES: dict[type[BudgetError], int] = {Forbidden: 403, Implausible: 400, KeyReused: 422}
 UNKNOWN = 404
+MOST_THREADS = 32
+"""In which calls of event loops wait for the ledger; the others wait for one of them."""
 
 
 class LedgerGate:
     """A `budget.client.gate.Gate`: `BudgetTransport("claims", gate=LedgerGate())`.
 
-    While the ledger doesn't answer, classes do as their policy says (`when_unavailable`).
-    Settlements are put to the ledger without waiting; it goes on trying by itself.
+    While a pool's ledger doesn't answer, classes do as their policy says, and as
+    `when_unavailable` does before the pool was ever heard of. Settlements are put to the ledger
+    without waiting; it goes on trying by itself. Make one and share it between threads and
+    event loops; a forked child may use it, too.
     """
 
-    def __init__(self) -> None:
+    _threads: ThreadPoolExecutor
+
+    def __init__(self, when_unavailable: Choice = "shed") -> None:
+        self._when_unavailable = when_unavailable
         self._begin()
-        os.register_at_fork(after_in_child=self._begin)
+        _gates.add(self)
 
     def admit(self, ask: Ask) -> Verdict:
         """The decision on a call; see `Gate`."""
-        self._pulse.know(ask.pool)
-        if self._breaker.is_open:
-            return self._away.decide(ask)
+        until = time.monotonic() + WAIT_SECONDS
         try:
-            decided = admit(_request(ask), wait_seconds=WAIT_SECONDS)
-        except LedgerUnavailable as error:
-            if self._breaker.trip():
-                logger.warning("The ledger is away: %s", error)
-                self._pulse.look()
-            return self._away.decide(ask)
+            pulse = self._pulse(ask.pool)
+            if pulse.breaker.is_open:
+                return self._away.decide(ask)
+            return self._decided(ask, pulse, until)
         except BudgetError as error:
             return Refused(ask, STATUSES.get(type(error), UNKNOWN), "", str(error))
-        self._breaker.works()
-        return _verdict(ask, decided)
 
     async def admit_async(self, ask: Ask, user: object) -> Verdict:
-        """As `admit`, in a thread of its own: the ledger is waited for."""
-        decided: Verdict = await sync_to_async(self.admit, thread_sensitive=False)(ask)
-        return decided
+        """As `admit`, in a thread, where the ledger is waited for.
+
+        A caller that is cancelled meanwhile leaves no admission behind.
+        """
+        made: list[Verdict] = []
+        claim = threading.Lock()  # whoever comes second knows that the caller is gone
+
+        def decide() -> Verdict:
+            verdict = self.admit(ask)
+            connections.close_all()
+            made.append(verdict)
+            if not claim.acquire(blocking=False):
+                self._take_back(verdict)
+            return verdict
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, decide)
+        except BaseException:
+            if not claim.acquire(blocking=False):
+                self._take_back(made[0])
+            raise
 
     async def leave(self, user: object) -> None:
         """Nothing was opened."""
@@ -85,17 +120,64 @@ class LedgerGate:
     def renew(self, admitted: Admitted, seconds: float) -> None:
         """Let a call's lease last longer; see `Gate`."""
         if admitted.id is not None:
-            _put(Renew(id=UUID(admitted.id), extend_ms=max(1, round(1000 * seconds))))
+            extend_ms = min(MAX_EXTENSION_MS, max(1, round(1000 * seconds)))
+            _put(Renew(id=UUID(admitted.id), extend_ms=extend_ms))
 
     def observe(self, pool: str, standing: Standing) -> None:
         """Take in what the provider said of its limits; see `Gate`."""
-        self._pulse.observe(pool, standing)
+        self._pulse(pool).observe(standing)
+
+    def close(self, seconds: float = EXIT_SECONDS) -> None:
+        """Settle what was dropped, tell what was decided while the ledger was away, end threads.
+
+        Done when the process ends; tests do it before their database goes. Each pool takes so
+        many seconds at most. The gate may be used again.
+        """
+        watch.settle_dropped()
+        with self._guard:
+            pulses = list(self._pulses.values())
+            self._pulses.clear()
+        for pulse in pulses:
+            pulse.close(seconds)
+
+    def _decided(self, ask: Ask, pulse: Pulse, until: float) -> Verdict:
+        try:
+            pulse.await_terms(until)
+            decided = admit(_request(ask), wait_seconds=until - time.monotonic())
+        except (LedgerUnavailable, DatabaseError) as error:
+            # A pool is looked up on the caller's connection if it was made anew since the last
+            # beat. If a broken transaction forbids that, the pulse finds it.
+            pulse.found_away(error)
+            return self._away.decide(ask)
+        pulse.breaker.works()
+        if decided.admitted:
+            lease_seconds = pulse.lease_seconds.get(decided.workload_class or "")
+            return Admitted(str(decided.id), ask, lease_seconds)
+        return _refused(ask, decided)
+
+    def _pulse(self, pool: str) -> Pulse:
+        pulse = self._pulses.get(pool)
+        if pulse is None or pulse.is_over:
+            check_text("pool", pool)
+            with self._guard:
+                pulse = self._pulses.get(pool)
+                if pulse is None or pulse.is_over:
+                    pulse = Pulse(pool, self._process, self._book, self._away)
+                    self._pulses[pool] = pulse
+        return pulse
+
+    def _take_back(self, verdict: Verdict) -> None:
+        if isinstance(verdict, Admitted):
+            self.settle(verdict, Ending("cancelled"))
 
     def _begin(self) -> None:
-        book = Book()
-        self._breaker = Breaker()
-        self._away = Away(book)
-        self._pulse = Pulse(uuid4(), self._breaker, book, self._away)
+        """What belongs to one process."""
+        self._process = uuid4()
+        self._book = Book()
+        self._away = Away(self._book, self._when_unavailable)
+        self._guard = threading.Lock()
+        self._pulses: dict[str, Pulse] = {}
+        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="budget-admit")
 
 
 def _request(ask: Ask) -> AdmissionRequest:
@@ -111,16 +193,11 @@ def _request(ask: Ask) -> AdmissionRequest:
     )
 
 
-def _verdict(ask: Ask, decided: Admission) -> Verdict:
-    if decided.admitted:
-        seconds = None
-        if decided.lease_expires is not None:
-            seconds = max(1.0, micros(decided.lease_expires) / SECOND - time.time())
-        return Admitted(str(decided.id), ask, seconds)
-    status = NEVER_FITS if decided.reason == "never_fits" else LIMITED
+def _refused(ask: Ask, decided: Admission) -> Refused:
+    reason = decided.reason or ""
     again = decided.retry_after_ms if decided.retryable else None
-    body = {"id": str(decided.id), "limit": decided.limit, "reason": decided.reason}
-    return Refused(ask, status, decided.reason or "", decided.detail, again, body)
+    body = {"id": str(decided.id), "limit": decided.limit, "reason": reason}
+    return Refused(ask, status_of(reason), reason, decided.detail, again, body)
 
 
 def _put(operation: Operation) -> None:
@@ -128,3 +205,21 @@ def _put(operation: Operation) -> None:
         submitted(operation)
     except BudgetError as error:
         logger.warning("Call %s: %s", operation.id, error)
+
+
+_gates: "WeakSet[LedgerGate]" = WeakSet()
+
+
+def _in_child() -> None:
+    for gate in list(_gates):
+        gate._begin()
+
+
+def _at_exit() -> None:
+    """Before the writers answer what waits: they were imported earlier, and so end later."""
+    for gate in list(_gates):
+        gate.close()
+
+
+os.register_at_fork(after_in_child=_in_child)
+atexit.register(_at_exit)

@@ -201,6 +201,7 @@ def test_it_comes_back_by_itself_and_tells_what_was_decided_meanwhile(
 def test_settlements_outlast_an_outage(server: Server, service: Service) -> None:
     verdict = service.admit(ask())
     assert isinstance(verdict, Admitted)
+    until(lambda: service._away._terms)
     server.answer = lambda asked: Answer(503, {"detail": "Away."})
     service.settle(verdict, Ending("succeeded", Tokens(1, 2)))
     until(lambda: server.to("/settle"))

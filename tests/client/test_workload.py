@@ -178,5 +178,5 @@ def test_no_workload_no_headers() -> None:
     ],
 )
 def test_a_malformed_header_is_refused_in_words(header: str, value: str) -> None:
-    with pytest.raises(ValueError, match=r"malformed|characters"):
+    with pytest.raises(ValueError, match=f"^{header}: "):
         incoming({"Budget-Workload-Class": "adjuster", header: value})
