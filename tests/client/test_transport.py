@@ -374,6 +374,13 @@ def test_a_long_call_renews_its_lease(provider: Server, answer: Answer) -> None:
     assert len(gate.endings) == 1
 
 
+def test_as_many_calls_go_at_once_as_without_it(gate: ScriptedGate) -> None:
+    own: Any = BudgetTransport("claims", gate=gate)._inner
+    limits = openai.DEFAULT_CONNECTION_LIMITS
+    assert own._pool._max_connections == limits.max_connections
+    assert own._pool._max_keepalive_connections == limits.max_keepalive_connections
+
+
 def test_many_threads_share_one_client(
     gate: ScriptedGate, provider: Server, chat: openai.OpenAI
 ) -> None:
