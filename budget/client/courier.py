@@ -1,6 +1,7 @@
 """A thread that runs a process's errands to the service, in order, and again when it is back."""
 
 import logging
+import sys
 import threading
 import time
 from collections import deque
@@ -95,6 +96,8 @@ class Courier:
             self._change.wait_for(told, seconds)
 
     def _wake(self) -> None:
+        if sys.is_finalizing():
+            return  # to start a thread now is to wait for it for ever
         if self._thread is None or not self._thread.is_alive():
             self._closing = False
             self._thread = threading.Thread(target=self._run, name="budget-courier", daemon=True)
@@ -164,9 +167,12 @@ class Courier:
         rows = self._book.rows(pool)
         reply = self._link.post("callers", {**self._caller, "pool": pool, "away": rows})
         if reply.status != OK:
-            logger.warning(
-                "The budget service says of %s: %s", pool, reply.body.get("detail", reply.status)
-            )
+            said = reply.body.get("detail", reply.status)
+            logger.warning("The budget service says of %s, told %s: %s", pool, rows, said)
+            if rows:
+                # Told again they would be refused again, and with them all there is to say.
+                self._book.taken(rows)
+                self._beats[pool] = 0.0
             return
         self._book.taken(rows)
         try:

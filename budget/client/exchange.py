@@ -109,7 +109,9 @@ class Exchange:
         """The caller wants no more of the answer, or has let go of it."""
         if self._settled:
             return
-        if self._status in OK and not (self._meter and self._meter.completed):
+        if not self._status:
+            self.broke()
+        elif self._status in OK and not (self._meter and self._meter.completed):
             self._settle("failed", self._seen())
         else:
             self.ended()

@@ -55,8 +55,10 @@ class Service:
         self._courier.know(ask.pool)
         if self._breaker.is_open:
             return self._away.decide(ask)
+        first = not self._away.knows(ask.pool)
         try:
-            verdict = verdict_of(ask, self._link.post("admissions", body_of(ask), ask.key))
+            reply = self._link.post("admissions", body_of(ask), ask.key, first)
+            verdict = verdict_of(ask, reply)
         except Away as away:
             return self._alone(ask, away)
         except BaseException:
@@ -70,8 +72,9 @@ class Service:
         self._courier.know(ask.pool)
         if self._breaker.is_open:
             return self._away.decide(ask)
+        first = not self._away.knows(ask.pool)
         try:
-            reply = await self._link.post_async(user, "admissions", body_of(ask), ask.key)
+            reply = await self._link.post_async(user, "admissions", body_of(ask), ask.key, first)
             verdict = verdict_of(ask, reply)
         except Away as away:
             return self._alone(ask, away)
@@ -165,6 +168,7 @@ def _in_child() -> None:
 
 
 def _at_exit() -> None:
+    watch.settle_all()
     for service in list(_services):
         service.close()
 

@@ -42,6 +42,7 @@ class Watch:
     def forget(self) -> None:
         """Begin afresh, as in a forked child."""
         self._guard = threading.Lock()
+        self._begun: WeakSet[Watched] = WeakSet()
         self._waiting: WeakSet[Watched] = WeakSet()
         self._dropped: queue.SimpleQueue[Dropped] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -49,6 +50,7 @@ class Watch:
     def begin(self, call: Watched) -> None:
         """Nobody but the caller hears of it for now."""
         with self._guard:
+            self._begun.add(call)
             self._waiting.add(call)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="budget-watch", daemon=True)
@@ -76,6 +78,14 @@ class Watch:
                 _end(*self._dropped.get_nowait())
         except queue.Empty:
             return
+
+    def settle_all(self) -> None:
+        """Settle every call that is under way: the process ends, and threads can't be started."""
+        with self._guard:
+            begun = list(self._begun)
+        for call in begun:
+            if call.is_open:
+                call.closed()
 
     def _run(self) -> None:
         while True:

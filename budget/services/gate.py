@@ -4,6 +4,7 @@ import asyncio
 import atexit
 import logging
 import os
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -201,6 +202,8 @@ def _refused(ask: Ask, decided: Admission) -> Refused:
 
 
 def _put(operation: Operation) -> None:
+    if sys.is_finalizing():
+        return  # to start a writer now is to wait for it for ever; the lease runs out
     try:
         submitted(operation)
     except BudgetError as error:
@@ -217,6 +220,7 @@ def _in_child() -> None:
 
 def _at_exit() -> None:
     """Before the writers answer what waits: they were imported earlier, and so end later."""
+    watch.settle_all()
     for gate in list(_gates):
         gate.close()
 

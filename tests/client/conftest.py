@@ -6,9 +6,16 @@ import anthropic
 import openai
 import pytest
 
+from budget.client.meter import estimates
 from budget.client.testing import ScriptedGate
 from budget.client.transport import BudgetTransport
 from tests.client.servers import Server, serving
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned() -> None:
+    """What calls of earlier tests used changes no estimate."""
+    estimates._pasts.clear()
 
 
 @pytest.fixture
