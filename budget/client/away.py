@@ -45,6 +45,10 @@ class Away:
                     del self._shares[of, slug]
             self._said = {line for line in self._said if line[0] != pool}
 
+    def knows(self, pool: str) -> bool:
+        """Whether the pool's terms were ever heard of."""
+        return pool in self._terms
+
     def decide(self, ask: Ask) -> Verdict:
         """The decision on a call that nobody else can decide on."""
         terms = self._terms.get(ask.pool)

@@ -13,6 +13,7 @@ from budget.providers.standing import Standing
 logger = logging.getLogger("budget.client")
 
 TOO_MUCH = 400
+OLDEST_MS = 60_000
 DONE = frozenset({404, 409})
 """Statuses that say that somebody else has ended the call, or that its record is gone."""
 
@@ -75,11 +76,13 @@ class Observe:
     clock: Callable[[], float]
 
     def run(self, link: Link) -> None:
-        """Raises Away."""
-        standing = self.standing
+        """Raises Away. What is too old to say anything isn't told."""
+        standing, age_ms = self.standing, round(1000 * (self.clock() - self.at))
+        if age_ms > OLDEST_MS:
+            return
         body: dict[str, Any] = {
             "pool": self.pool,
-            "age_ms": min(60_000, round(1000 * (self.clock() - self.at))),
+            "age_ms": age_ms,
             "limits": [
                 {
                     "unit": limit.unit,

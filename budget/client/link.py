@@ -12,6 +12,8 @@ import httpx2
 PATH = "/api/v1/"
 CONNECT_SECONDS = 0.25
 READ_SECONDS = 0.5
+FIRST_READ_SECONDS = 1.0
+"""For the first answers: a service that just came up takes longer for them."""
 NEVER_ARRIVED = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -64,16 +66,30 @@ class Link:
         self._clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = WeakKeyDictionary()
         self._users: WeakKeyDictionary[Any, WeakSet[Any]] = WeakKeyDictionary()
 
-    def post(self, path: str, body: Mapping[str, Any], key: str | None = None) -> Reply:
-        """The answer to a request. Raises Away."""
+    def post(
+        self, path: str, body: Mapping[str, Any], key: str | None = None, first: bool = False
+    ) -> Reply:
+        """The answer to a request. Raises Away.
+
+        `first`: nothing is known yet that could be done without an answer.
+        """
         content, headers = _content(body), _named(key)
         try:
-            return _reply(self._connected().post(path, content=content, headers=headers))
+            return _reply(
+                self._connected().post(
+                    path, content=content, headers=headers, timeout=self._timeout(first)
+                )
+            )
         except httpx2.HTTPError as error:
             raise _away(error) from None
 
     async def post_async(
-        self, user: object, path: str, body: Mapping[str, Any], key: str | None = None
+        self,
+        user: object,
+        path: str,
+        body: Mapping[str, Any],
+        key: str | None = None,
+        first: bool = False,
     ) -> Reply:
         """As `post`, in the running event loop, on behalf of a user who will `leave` it."""
         loop = asyncio.get_running_loop()
@@ -83,7 +99,10 @@ class Link:
             client = self._clients[loop] = httpx2.AsyncClient(**self._options())
         content, headers = _content(body), _named(key)
         try:
-            return _reply(await client.post(path, content=content, headers=headers))
+            timeout = self._timeout(first)
+            return _reply(
+                await client.post(path, content=content, headers=headers, timeout=timeout)
+            )
         except httpx2.HTTPError as error:
             raise _away(error) from None
 
@@ -108,11 +127,14 @@ class Link:
                     self._client = httpx2.Client(**self._options())
         return self._client
 
+    def _timeout(self, first: bool) -> httpx2.Timeout:
+        seconds = max(self._read, FIRST_READ_SECONDS) if first else self._read
+        return httpx2.Timeout(seconds, connect=self._connect)
+
     def _options(self) -> dict[str, Any]:
         return {
             "base_url": self.url + PATH,
             "headers": self._headers,
-            "timeout": httpx2.Timeout(self._read, connect=self._connect),
             # Neither a proxy nor a .netrc of the provider's stands between two of our own.
             "trust_env": False,
             "limits": httpx2.Limits(max_connections=100, max_keepalive_connections=100),

@@ -14,7 +14,8 @@ class Share:
 
     A bucket or window becomes a token bucket of the floor's size that refills at the floor's
     part of the rate; a gauge counts what is under way. A full bucket admits also a call that
-    is larger than it, and owes the rest.
+    is larger than it, and owes the rest. A limit on which the class has no floor, while it has
+    one on others, isn't looked at.
     """
 
     def __init__(
@@ -32,7 +33,8 @@ class Share:
     def resize(self, terms: Terms, workload_class: str) -> None:
         """Follow a change of the policy, or of the number of processes; spent stays spent."""
         floors = terms.classes[workload_class].floors
-        full = {limit.name: floors.get(limit.name, 0.0) / terms.processes for limit in terms.limits}
+        limits = tuple(limit for limit in terms.limits if floors.get(limit.name)) or terms.limits
+        full = {limit.name: floors.get(limit.name, 0.0) / terms.processes for limit in limits}
         with self._guard:
             self._advance()
             self._levels = {
@@ -41,8 +43,8 @@ class Share:
                 else amount
                 for name, amount in full.items()
             }
-            self._limits, self._full = terms.limits, full
-            self._rates = {limit.name: _rate(limit, full[limit.name]) for limit in terms.limits}
+            self._limits, self._full = limits, full
+            self._rates = {limit.name: _rate(limit, full[limit.name]) for limit in limits}
 
     def wait_for(self, costs: Mapping[str, int]) -> float | None:
         """Draws a call of so much by unit and gives None, or says in how many seconds it fits."""

@@ -206,7 +206,7 @@ def test_a_restart_of_the_service_costs_no_call_and_no_settlement(
     with chat_of(gate, mock) as chat:
         with serving(port, tmp_path / "first.log", monkeypatch), workload("adjuster"):
             chat.chat.completions.create(**CHAT)
-            until(lambda: gate._away._terms)
+            until(lambda: gate._away.knows("claims"))
         with workload("adjuster", deadline=2.0):
             began = time.monotonic()
             chat.chat.completions.create(**CHAT)

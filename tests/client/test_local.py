@@ -1,11 +1,14 @@
 """A process's part of a floor: as much as is its own, and no more, in any stretch of time."""
 
+from copy import deepcopy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from budget.client.local import Share
-from tests.client.terms import terms
+from budget.client.terms import terms_of
+from tests.client.terms import BODY, terms
 from tests.client.test_breaker import Clock
 
 # Of 10,000 tokens' floor and half of 60,000 a minute, half is this process's.
@@ -56,6 +59,16 @@ def test_a_call_larger_than_the_part_goes_when_all_is_there_and_is_owed() -> Non
 def test_without_a_floor_nothing_is_admitted() -> None:
     own = Share(terms(), "nightly", Clock())
     assert own.wait_for(CALL) == float("inf")
+
+
+def test_a_limit_on_which_only_this_floor_is_switched_off_isnt_looked_at() -> None:
+    body = deepcopy(BODY)
+    body["classes"]["adjuster"]["floors"]["requests/gauge"] = 0
+    own = Share(terms_of(body), "adjuster", Clock())
+    admitted = 0
+    while own.wait_for(CALL) is None:
+        admitted += 1
+    assert admitted == 5
 
 
 def test_another_process_makes_the_part_smaller_and_spent_stays_spent() -> None:

@@ -150,7 +150,7 @@ def test_whatever_isnt_the_service_is_an_outage_in_which_the_policy_decides(
     server: Server, service: Service, fault: Answer
 ) -> None:
     assert isinstance(service.admit(ask()), Admitted)
-    until(lambda: server.to("/callers") and service._away._terms)
+    until(lambda: server.to("/callers") and service._away.knows("claims"))
     server.answer = lambda asked: fault
     alone = service.admit(ask())
     assert isinstance(alone, Admitted)
@@ -158,6 +158,18 @@ def test_whatever_isnt_the_service_is_an_outage_in_which_the_policy_decides(
     shed = service.admit(ask("rescore"))
     assert isinstance(shed, Refused)
     assert shed.reason == "away"
+
+
+def test_a_service_that_just_came_up_may_take_longer_for_its_first_answer(
+    server: Server, service: Service
+) -> None:
+    def cold(asked: Asked) -> Answer:
+        answer = well(asked)
+        answer.after = 0.7
+        return answer
+
+    server.answer = cold
+    assert isinstance(service.admit(ask()), Admitted)
 
 
 def test_an_outage_costs_a_call_next_to_nothing_once_it_is_known(
@@ -181,7 +193,7 @@ def test_it_comes_back_by_itself_and_tells_what_was_decided_meanwhile(
 ) -> None:
     caplog.set_level(logging.WARNING)
     service.admit(ask())
-    until(lambda: service._away._terms)
+    until(lambda: service._away.knows("claims"))
     server.answer = lambda asked: Answer(503, {"detail": "Away."})
     alone = service.admit(ask())
     assert isinstance(alone, Admitted)
@@ -198,10 +210,30 @@ def test_it_comes_back_by_itself_and_tells_what_was_decided_meanwhile(
     assert "is back" in caplog.text
 
 
+def test_a_report_that_is_refused_doesnt_keep_the_process_from_being_heard(
+    server: Server, service: Service
+) -> None:
+    service.admit(ask())
+    until(lambda: service._away.knows("claims"))
+    server.answer = lambda asked: Answer(503, {"detail": "Away."})
+    service.admit(ask("rescore"))
+
+    def refusing(asked: Asked) -> Answer:
+        if asked.path.endswith("/callers") and asked.json["away"]:
+            return Answer(403, {"detail": "This key may not use the class."})
+        return well(asked)
+
+    server.answer = refusing
+    until(lambda: not service._breaker.is_open)
+    until(lambda: not service._book.pools)
+    until(lambda: server.to("/callers")[-1].json["away"] == [])
+    assert isinstance(service.admit(ask()), Admitted)
+
+
 def test_settlements_outlast_an_outage(server: Server, service: Service) -> None:
     verdict = service.admit(ask())
     assert isinstance(verdict, Admitted)
-    until(lambda: service._away._terms)
+    until(lambda: service._away.knows("claims"))
     server.answer = lambda asked: Answer(503, {"detail": "Away."})
     service.settle(verdict, Ending("succeeded", Tokens(1, 2)))
     until(lambda: server.to("/settle"))
