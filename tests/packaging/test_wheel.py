@@ -82,18 +82,6 @@ class Project:
         (self.directory / "bare" / "urls.py").write_text(readme_block("# urls.py"))
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    into = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", into],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    return zipfile.ZipFile(next(into.glob("*.whl")))
-
-
 @pytest.fixture
 def project(wheel: zipfile.ZipFile, tmp_path: Path) -> Project:
     """Made by Django, with the wheel unpacked as pip does."""

@@ -208,3 +208,15 @@ def test_a_plausible_overrun_is_settled_as_it_was() -> None:
     with services.admission("claims", "adjuster", 1000, 0) as call:
         call.settle(1900, 100)
     assert available() == 8000
+
+
+def test_a_single_call_waits_for_the_ledger_as_long_as_it_says_and_then_costs_nothing() -> None:
+    pool = make_pool(WINDOW)
+    services.admit(request(tokens=1))
+    with locked(pool):
+        began = time.monotonic()
+        with pytest.raises(LedgerUnavailable, match="in time"):
+            services.admit(request(deadline_ms=60_000), wait_seconds=0.2)
+        assert 0.2 <= time.monotonic() - began < 0.5
+    assert services.admit(request(tokens=1), wait_seconds=5.0).admitted
+    assert available() == 9998

@@ -327,6 +327,15 @@ def test_a_lease_lasts_as_long_as_the_class_says_and_is_renewed(
     assert (Call.objects.get().lease_expires - before).total_seconds() == 30
 
 
+def test_a_block_that_lasts_longer_than_its_lease_keeps_it(gate: LedgerGate) -> None:
+    WorkloadClass.objects.filter(slug="rescore").update(max_call_seconds=3)
+    with Budget(gate=gate).admit("claims", "rescore", input_tokens=9, output_tokens=3):
+        before = Call.objects.get().lease_expires
+        until(lambda: Call.objects.get().lease_expires > before)
+    (call,) = settled()
+    assert call.outcome == "succeeded"
+
+
 def test_nonsense_usage_is_settled_at_what_can_be_believed(gate: LedgerGate) -> None:
     verdict = gate.admit(ask(tokens=100))
     assert isinstance(verdict, Admitted)
