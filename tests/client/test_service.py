@@ -176,7 +176,8 @@ def test_an_outage_costs_a_call_next_to_nothing_once_it_is_known(
     server: Server, service: Service
 ) -> None:
     service.admit(ask())
-    server.answer = lambda asked: Answer(201, {}, after=1.0)
+    until(lambda: service._away.knows("claims"))
+    server.answer = lambda asked: Answer(201, {}, after=1.5)
     began = time.perf_counter()
     service.admit(ask())
     assert time.perf_counter() - began < 0.9

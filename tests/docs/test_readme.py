@@ -85,7 +85,7 @@ def test_the_variables_are_those_that_are_read() -> None:
     read = {
         name
         for source in sources
-        for name in re.findall(r'(?:flag|words|environ\.get)\(\s*"([A-Z_]+)"', source)
+        for name in re.findall(r'(?:flag|pairs|words|environ\.get)\(\s*"([A-Z_]+)"', source)
     }
     assert set(shown(VARIABLE)) == read
 
