@@ -262,12 +262,13 @@ def test_more_than_can_be_believed_is_settled_at_the_most_that_can(
 
 def test_an_admission_that_nobody_heard_of_is_taken_back(server: Server, service: Service) -> None:
     service.admit(ask())
+    until(lambda: service._away.knows("claims"))
     lost = ask()
 
     def late(asked: Asked) -> Answer:
         answer = well(asked)
         if asked.path == ADMISSIONS and len(server.to(ADMISSIONS)) == 2:
-            answer.after = 1.0
+            answer.after = 1.5
         return answer
 
     server.answer = late
