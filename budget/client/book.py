@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from budget.client.checked import MAX_TOKENS as MOST
 from budget.client.verdict import Choice
 
 Line = tuple[str, str | None, Choice]
@@ -52,6 +53,10 @@ class Book:
         """Count what a call used, once it has ended."""
         with self._guard:
             entry = self._entry(line)
+            if max(entry.input_tokens + input_tokens, entry.output_tokens + output_tokens) > MOST:
+                # A report of so much isn't believed: the next one begins.
+                self._told[entry.report] = (line, self._open.pop(line))
+                entry = self._entry(line)
             entry.input_tokens += input_tokens
             entry.output_tokens += output_tokens
 

@@ -126,7 +126,8 @@ class LedgerGate:
 
     def observe(self, pool: str, standing: Standing) -> None:
         """Take in what the provider said of its limits; see `Gate`."""
-        self._pulse(pool).observe(standing)
+        if pulse := self._pulses.get(pool):
+            pulse.observe(standing)
 
     def close(self, seconds: float = EXIT_SECONDS) -> None:
         """Settle what was dropped, tell what was decided while the ledger was away, end threads.

@@ -149,8 +149,6 @@ class Pulse:
 
     def _step(self) -> None:
         if self.breaker.is_open:
-            self._standings.clear()  # they would be stale
-            self._beat()
             self._look()
         elif self._standings:
             standing, at = self._standings.popleft()
@@ -160,10 +158,15 @@ class Pulse:
             self._beat()
 
     def _look(self) -> None:
-        """Ask about a call that nobody made: it takes the way of a real one."""
+        """Ask about a call that nobody made: it takes the way of a real one.
+
+        First, since the ledger's connections don't wait long for a server that is gone.
+        """
+        self._standings.clear()  # they would be stale
         about_nobody = Renew(id=new_id(pools.pool_id(self._pool)), extend_ms=1)
-        with suppress(UnknownCall):
+        with suppress(UnknownCall, Unknown):
             answer_of(submitted(about_nobody), patience(wait_seconds=WAIT_SECONDS))
+        self._beat()
         if self.breaker.close():
             logger.warning("The ledger of %s is back.", self._pool)
 

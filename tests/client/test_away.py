@@ -121,3 +121,12 @@ def test_each_kind_of_decision_is_logged_once_in_an_outage(
         alone.learn("claims", terms())
         alone.decide(ask("rescore"))
     assert len(caplog.records) == 2
+
+
+def test_more_tokens_than_one_report_may_tell_are_told_in_two() -> None:
+    book = Book()
+    for _ in range(3):
+        book.used(("claims", "adjuster", "admit"), 600_000_000, 1)
+    rows = book.rows("claims")
+    assert [row["input_tokens"] for row in rows] == [600_000_000] * 3
+    assert sum(row["output_tokens"] for row in rows) == 3

@@ -347,6 +347,7 @@ def test_nonsense_usage_is_settled_at_what_can_be_believed(gate: LedgerGate) -> 
 def test_what_a_provider_says_is_told_once_a_second_and_a_refusal_always(
     gate: LedgerGate,
 ) -> None:
+    heard(gate)
     left = Standing((ProviderLimit("total_tokens", 500_000, 400_000, 1.5),))
     gate.observe("claims", left)
     gate.observe("claims", left)
@@ -354,6 +355,19 @@ def test_what_a_provider_says_is_told_once_a_second_and_a_refusal_always(
     pulse = gate._pulses["claims"]
     assert len(pulse._standings) <= 2
     until(lambda: KnownLimit.objects.exists() and not pulse._standings)
+
+
+def test_a_spend_cap_stops_the_pool(
+    chat: openai.OpenAI, provider: Server, gate: LedgerGate
+) -> None:
+    provider.answer = lambda asked: answers.error(429, "insufficient_quota")
+    with workload("adjuster"), pytest.raises(openai.RateLimitError):
+        chat.with_options(max_retries=0).chat.completions.create(**CHAT)
+    until(lambda: Pool.objects.get().paused)
+    verdict = gate.admit(ask())
+    assert isinstance(verdict, Refused)
+    assert verdict.reason == "paused"
+    assert Call.objects.get(state="settled").outcome == "rate_limited"
 
 
 def test_a_process_that_calls_is_known(gate: LedgerGate) -> None:
@@ -469,6 +483,17 @@ def test_before_the_pool_was_heard_of_the_gates_own_choice_holds(
 def test_a_wrong_choice_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="when_unavailable"):
         LedgerGate(when_unavailable="local")
+
+
+def test_a_report_that_cant_be_right_is_told_once(
+    gate: LedgerGate, pool: Pool, quiet: None
+) -> None:
+    heard(gate)
+    with lock_held(pool):
+        gate.admit(ask())
+        gate.admit(ask("x" * 201))
+    until(lambda: not gate._book.pools)
+    until(lambda: getattr(gate.admit(ask()), "id", None))
 
 
 # Beginnings and ends
