@@ -93,7 +93,8 @@ def test_an_editor_changes_a_share_and_reverts_it(
 
 def test_the_meters_show_a_full_pool(pool_page: Page, complaints: list[str]) -> None:
     assert pool_page.locator("meter").count() == 3
-    assert "100,000 of 100,000 available now, 30,000 of it free" in pool_page.locator("article").first.inner_text()
+    first = pool_page.locator("article").first.inner_text()
+    assert "100,000 of 100,000 available now, 30,000 of it free" in first
     assert complaints == []
 
 

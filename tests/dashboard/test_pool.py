@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from budget.dashboard.rows import COLUMNS
 from budget.dashboard.levels import FREE
+from budget.dashboard.rows import COLUMNS
 from budget.models import Limit, Pool, Reservation, WorkloadClass
 from tests.admin.conftest import client_with
 from tests.dashboard.addresses import class_page, pool_page
