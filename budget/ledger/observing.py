@@ -119,5 +119,5 @@ def _leaked(corrections: Sequence[Correction]) -> dict[str, int]:
     for correction in corrections:
         unit = correction.limit.partition("/")[0]
         if correction.leaked:
-            leaked[unit] = max(leaked.get(unit, 0), correction.unexplained)
+            leaked[unit] = max(leaked.get(unit, 0), correction.leaked)
     return leaked

@@ -32,6 +32,7 @@ def adopt(old: PoolTerms, state: PoolState, new: PoolTerms, changed_at: int) -> 
         if before is not None:
             carried.since[d] = state.since[before]
             carried.explained[d] = state.explained[before]
+            carried.excused[d] = state.excused[before]
             carried.levels[d] = _carry(
                 splits(old, state)[before], state.levels[before], split, moved, state.at
             )

@@ -8,9 +8,17 @@ would be missing if it were drawn on by our own calls alone, and gave nothing ba
 had estimated. A provider that does give back misses less. One that we ask for less than it
 has refills faster and misses less. And a call is explained before it gets there. So whatever is
 missing beyond what is explained was taken by calls that never came through us: a leak. Some of
-it may be calls that were not charged here (their lease outlived the program, the service was
-away); the tolerance is for these, for rounded headers and for estimates below what the provider
-counts. A refund within the last period needs no slack of its own: it explains nothing away.
+it may be calls whose lease outlived their program; the tolerance is for these, for rounded headers
+and for estimates below what the provider counts. A refund within the last period needs no slack of
+its own: it explains nothing away.
+
+**Away.** What callers used by themselves while the service was away they report afterwards. Reported
+before the provider is asked, it is *excused*: still missing beyond what is explained, but no leak.
+It comes back at the provider as soon as everything explained has, and a clamp makes as much of it
+explained. Nothing is charged for it. A report says how much was used, not when, so that only a part
+may still be missing; no call was decided on by it; and what was observed before it came has been
+clamped already. The next observation knows all that, and brings the level down by just what is
+missing. What is observed before it is reported is a leak: from here it looks like one.
 
 Where the provider allows less than the policy does, it refills more slowly than we think. What
 is missing then may be the policy's error as well, and no leak is recorded.
@@ -29,12 +37,12 @@ reported by many processes widens nothing. Any report may prolong the backoff of
 in it; none shortens it; looser ones always wait at least as long as stricter ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import NamedTuple
 
 from budget.rule.decision import Charge
-from budget.rule.pool import PoolState
+from budget.rule.pool import MINUTE, PoolState
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND, LimitTerms, PoolTerms
 
@@ -67,8 +75,8 @@ class Correction(NamedTuple):
     """More than this was missing than is explained."""
     clamped: int
     """By so much the level came down."""
-    leaked: bool
-    """Whether it is a leak, and not perhaps the policy's error."""
+    leaked: int
+    """So much of it is a leak: neither excused nor perhaps the policy's error."""
 
 
 def reconcile(
@@ -88,6 +96,16 @@ def reconcile(
         if _concerns(reading, limit)
         and (correction := _correct(terms, state, d, reading, age, tolerance))
     ]
+
+
+def excuse(terms: PoolTerms, state: PoolState, used: Mapping[str, int], last_at: int) -> None:
+    """Take in what callers used by themselves until then, by unit, while the service was away.
+
+    What is longer ago than a period of the provider's has come back there.
+    """
+    for d, limit in enumerate(terms.limits):
+        if state.at - last_at < max(limit.period, MINUTE):
+            state.excused[d] += used[limit.unit]
 
 
 def back_off(
@@ -134,12 +152,16 @@ def _correct(
     ours = split.rate * reading.period
     amount = ours if reading.amount is None else reading.amount
     remaining = min(amount, reading.remaining + amount / reading.period * age)
-    unexplained = int(amount - remaining - state.explained[d])
-    if unexplained <= tolerance * ours:
+    unexplained = amount - remaining - state.explained[d]
+    most_tolerated = tolerance * ours
+    if int(unexplained) <= most_tolerated:
         return None
-    clamped = max(0, min(unexplained, int(level.available(split) - remaining)))
+    leaked = int(unexplained - state.excused[d])
+    if leaked <= most_tolerated or amount < ours * (1 - ROUNDED):
+        leaked = 0
+    clamped = max(0, min(int(unexplained), int(level.available(split) - remaining)))
     nobodys = Charge(split.terms.name, 0, state.at, 0.0)
     level.overrun(split, None, nobodys, clamped, state.at)
-    state.explained[d] += unexplained
-    leaked = amount >= ours * (1 - ROUNDED)
-    return Correction(split.terms.name, unexplained, clamped, leaked)
+    state.explained[d] += int(unexplained)
+    state.excused[d] = max(0.0, state.excused[d] - int(unexplained))
+    return Correction(split.terms.name, int(unexplained), clamped, leaked)

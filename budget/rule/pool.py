@@ -7,6 +7,7 @@ import msgspec
 from budget.rule.decision import Charge
 from budget.rule.limits import Level, full
 from budget.rule.quantile import Quantile
+from budget.rule.split import Split
 from budget.rule.strategies import reserved_splits, splits
 from budget.rule.terms import SECOND, PoolTerms
 
@@ -14,8 +15,8 @@ ACTIVITY = 30 * SECOND
 """For how long a class counts as at work after it was last offered a call."""
 MINUTE = 60 * SECOND
 UNKNOWN = 1e18
-MOST_EXPLAINED = 4
-"""Minutes' worth of a limit: calls that the provider refused would explain ever more."""
+MOST_EXPLAINED = 4 * MINUTE
+"""So long a limit's refill: calls that the provider refused would explain ever more."""
 
 
 class Offer(msgspec.Struct, kw_only=True):
@@ -68,6 +69,8 @@ class PoolState(msgspec.Struct, kw_only=True):
     """By the key of the caller who holds it, in the order in which they were made."""
     explained: list[float] = []
     """What may be missing of each limit at the provider for reasons that are known: `observe`."""
+    excused: list[float] = []
+    """What may be missing beyond that, used by callers while the service was away."""
     backoff_widened_at: int = 0
     """When a backoff last began, or took in another tier."""
 
@@ -75,6 +78,8 @@ class PoolState(msgspec.Struct, kw_only=True):
         """A program that explained nothing has left it: for a while, all is explained."""
         if not self.explained:
             self.explained = [UNKNOWN] * len(self.limits)
+        if not self.excused:
+            self.excused = [0.0] * len(self.limits)
 
 
 def fresh(terms: PoolTerms, now: int) -> PoolState:
@@ -99,12 +104,19 @@ def advance(terms: PoolTerms, state: PoolState, now: int) -> None:
         return
     for d, (split, level) in enumerate(zip(splits(terms, state), state.levels, strict=True)):
         level.advance(split, state.at, now)
-        explained = min(state.explained[d], MOST_EXPLAINED * split.rate * MINUTE)
-        state.explained[d] = max(0.0, explained - split.rate * (now - state.at))
+        _refill(state, d, split, split.rate * (now - state.at))
     state.at = now
     lapsed = [key for key, promise in state.promises.items() if promise.until < now]
     for key in lapsed:
         del state.promises[key]
+
+
+def _refill(state: PoolState, d: int, split: Split, gain: float) -> None:
+    """Let so much of a limit come back at the provider: first of what is explained."""
+    most = max(MOST_EXPLAINED, split.terms.period) * split.rate
+    explained, excused = min(state.explained[d], most), min(state.excused[d], most)
+    state.explained[d] = max(0.0, explained - gain)
+    state.excused[d] = max(0.0, excused - max(0.0, gain - explained))
 
 
 def charge(terms: PoolTerms, state: PoolState, c: int, costs: Sequence[int]) -> list[Charge]:

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from budget.rule.adopt import adopt
-from budget.rule.observe import Correction, Reading, back_off, reconcile
+from budget.rule.observe import Correction, Reading, back_off, excuse, reconcile
 from budget.rule.pool import PoolState
 from budget.rule.strategies import splits
 from budget.rule.terms import SECOND
@@ -38,7 +38,7 @@ def available(driver: Driver) -> float:
 def test_the_providers_limit_is_used_up_while_our_level_is_full() -> None:
     driver = Driver(pool([limit(600)], *ALL))
     name = "total_tokens/token_bucket"
-    assert told(driver, 0) == [Correction(name, 600, 600, leaked=True)]
+    assert told(driver, 0) == [Correction(name, 600, 600, 600)]
     assert driver.level.meter.level == 0
     refused = driver.offer("nightly", 100)
     assert (refused.reason, refused.retry_after_ms) == ("pool_exhausted", 40_000)
@@ -116,7 +116,7 @@ def test_a_report_ages() -> None:
 def test_where_the_provider_allows_less_than_the_policy_nothing_is_a_leak() -> None:
     driver = Driver(pool([limit(600)]))
     (found,) = told(driver, 0, amount=300)
-    assert (found.unexplained, found.clamped, found.leaked) == (300, 300, False)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 300, 0)
     assert told(Driver(pool([limit(600)])), 0, amount=598)[0].leaked
 
 
@@ -124,7 +124,7 @@ def test_where_the_provider_allows_more_only_what_is_missing_counts() -> None:
     driver = Driver(pool([limit(600)]))
     assert told(driver, 1140, amount=1200) == []
     (found,) = told(driver, 900, amount=1200)
-    assert (found.unexplained, found.clamped, found.leaked) == (300, 0, True)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 0, 300)
 
 
 def test_only_limits_of_that_unit_and_kind_of_period_are_compared() -> None:
@@ -138,6 +138,14 @@ def test_only_limits_of_that_unit_and_kind_of_period_are_compared() -> None:
     second = Driver(pool([limit(10, per=1)]))
     assert told(second, 550) == [], "a tenth of the minute's amount is tolerated"
     assert told(second, 0)[0].unexplained == 600
+
+
+def test_a_days_calls_are_explained_all_day() -> None:
+    driver = Driver(pool([limit(86_400, unit="requests", per=86_400)]))
+    assert driver.offer("nightly", 20_000).admitted
+    reading = {"amount": 86_400, "unit": "requests", "period": DAY}
+    assert told(driver.wait(3600), 86_400 - 20_000 + 3600, **reading) == []
+    assert told(driver, 50_000, **reading)[0].leaked == 20_000
 
 
 def test_nothing_is_corrected_in_observe_mode_nor_just_after_it() -> None:
@@ -160,12 +168,91 @@ def test_a_state_of_an_earlier_program_explains_everything_for_a_while() -> None
     assert told(driver.wait(240), 0)
 
 
+# what callers used while the service was away
+
+
+def used_alone(driver: Driver, tokens: int, ago: float = 0) -> None:
+    used = {"total_tokens": tokens, "requests": 1}
+    excuse(driver.terms, driver.state, used, driver.state.at - int(ago * SECOND))
+
+
+def test_what_callers_used_by_themselves_is_clamped_and_no_leak() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    used_alone(driver, 400)
+    assert available(driver) == 600, "what may have come back long ago is not charged"
+    (found,) = told(driver, 200)
+    assert (found.unexplained, found.clamped, found.leaked) == (400, 400, 0)
+    assert available(driver) == 200
+    assert driver.level.credits[0] == 300, "at nobody's expense"
+    assert told(driver, 200) == []
+    (found,) = told(driver, 100)
+    assert (found.unexplained, found.leaked) == (100, 100), "it excuses once"
+
+
+def test_only_what_is_missing_beyond_it_is_a_leak() -> None:
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 200)
+    (found,) = told(driver, 100)
+    assert (found.unexplained, found.clamped, found.leaked) == (500, 500, 300)
+
+
+def test_what_is_missing_beyond_it_by_less_than_is_tolerated_is_none() -> None:
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 200)
+    assert told(driver, 340)[0].leaked == 0
+
+
+def test_it_comes_back_at_the_provider_after_what_is_explained() -> None:
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 300)
+    driver.offer("nightly", 100)
+    assert told(driver.wait(30), 200)[0].leaked == 300
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 300)
+    assert told(driver.wait(30), 300)[0].leaked == 300
+    driver = Driver(pool([limit(600)]))
+    driver.offer("nightly", 300)
+    used_alone(driver, 300)
+    assert told(driver.wait(30), 300)[0].leaked == 0
+
+
+def test_what_was_used_a_period_ago_excuses_nothing() -> None:
+    driver = Driver(pool([limit(600), limit(9, unit="requests", per=86_400)]))
+    used_alone(driver, 300, ago=60)
+    assert driver.state.excused == [0, 1]
+    used_alone(driver, 300, ago=59)
+    assert driver.state.excused == [300, 2]
+
+
+def test_a_limit_of_a_second_is_one_of_the_providers_minute() -> None:
+    driver = Driver(pool([limit(10, per=1)]))
+    used_alone(driver, 300, ago=20)
+    assert told(driver, 300)[0].leaked == 0
+
+
+def test_a_report_that_comes_after_the_observation_changes_no_level() -> None:
+    driver = Driver(pool([limit(600)]))
+    assert told(driver, 200)[0].leaked == 400
+    used_alone(driver, 400)
+    assert available(driver) == 200
+    assert told(driver, 200) == []
+
+
+def test_it_outlasts_an_edit() -> None:
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 400)
+    edited = msgspec.structs.replace(driver.terms, limits=(limit(500),), version=2)
+    driver.state = adopt(driver.terms, driver.state, edited, driver.state.at)
+    driver.terms = edited
+    assert told(driver, 100)[0].leaked == 0
+
+
 # against the definition
 
 STEPS = st.lists(
     st.tuples(
         st.integers(0, 40_000),
-        st.sampled_from(["call", "call", "leak", "settle", "report", "report"]),
+        st.sampled_from(["call", "call", "leak", "settle", "report", "report", "away", "tell"]),
         st.integers(1, 400),
     ),
     min_size=1,
@@ -181,14 +268,17 @@ LIMITS = st.builds(
 
 
 @given(LIMITS, STEPS, st.booleans(), st.integers(0, 5), st.sampled_from([0.0, 0.1, 0.5]))
-def test_leaks_are_told_from_our_own_calls(
+def test_leaks_are_told_from_calls_of_ours(
     terms: Any, steps: Any, gives_back: bool, age: int, tolerance: float
 ) -> None:
-    """Also at a provider that gives back what calls didn't use, and at one that doesn't."""
+    """Also at a provider that gives back what calls didn't use, and at one that doesn't.
+
+    And from calls made while the service was away, if they are told of within the period.
+    """
     driver = Driver(pool([terms], *ALL))
     provider = Tally(Fraction(terms.amount, terms.period))
-    explained = Tally(provider.rate)
-    leaking, calls = False, []
+    explained, known = Tally(provider.rate), Tally(provider.rate)
+    leaking, calls, alone = False, [], []
     for after, kind, size in steps:
         driver.wait(milliseconds=after)
         now = driver.state.at
@@ -196,42 +286,65 @@ def test_leaks_are_told_from_our_own_calls(
             decision = driver.offer("nightly", size)
             if decision.admitted:
                 explained.count(now, size)
+                known.count(now, size)
                 calls.append((decision, size, provider.count(now, size)))
         elif kind == "settle" and calls:
             decision, estimate, entry = calls.pop()
             driver.settle("nightly", decision, {"total_tokens": size})
             explained.count(now, max(0, size - estimate))
+            known.count(now, max(0, size - estimate))
             entry[1] = max(entry[1], size)
             if gives_back:
                 entry[1] = size
         elif kind == "leak":
             provider.count(now, size)
             leaking = True
-        elif kind == "report" and provider.missing(now) <= terms.amount:
-            report(driver, provider, explained, leaking, age, tolerance)
+        elif kind == "away":
+            alone.append(provider.count(now, size))
+        elif alone:
+            used_alone(driver, sum(size for _, size in alone), (now - alone[-1][0]) / SECOND)
+            if now - alone[-1][0] < MINUTE:
+                known.count(now, sum(size for _, size in alone))
+            else:
+                leaking = True
+            alone.clear()
+        if kind == "report" and provider.missing(now) <= terms.amount:
+            report(driver, provider, explained, known, leaking, age, tolerance)
 
 
 def report(
-    driver: Driver, provider: Tally, explained: Tally, leaking: bool, age: int, tolerance: float
+    driver: Driver,
+    provider: Tally,
+    explained: Tally,
+    known: Tally,
+    leaking: bool,
+    age: int,
+    tolerance: float,
 ) -> None:
     now, amount = driver.state.at, driver.terms.limits[0].amount
     said = int(amount - provider.missing(now - age * SECOND))
     missing = max(Fraction(0), amount - said - provider.rate * age * SECOND)
     unexplained = missing - explained.missing(now)
+    unknown = missing - known.missing(now)
     before = available(driver)
+    assume(known.missing(now) < 4 * amount)
     found = told(driver, said, age=age, tolerance=tolerance)
     left = min(Fraction(amount), said + provider.rate * age * SECOND)
     assert available(driver) <= before, "a clamp never raises a level"
     assert available(driver) >= min(before, left) - 1e-6, "nor takes it below what is left"
     if not leaking:
-        assert found == [], "our own calls never pass for a leak"
-    assume(abs(unexplained - max(1, tolerance * amount)) > 1.01)
+        assert not any(one.leaked for one in found), "our own calls never pass for a leak"
+    for bound in (unexplained, unknown):
+        assume(abs(bound - max(1, tolerance * amount)) > 1.01)
     assert bool(found) == (unexplained > max(1, tolerance * amount))
     for correction in found:
         assert abs(correction.unexplained - unexplained) <= 1
         assert correction.clamped <= correction.unexplained
         assert before - available(driver) == pytest.approx(correction.clamped)
+        assert bool(correction.leaked) == (unknown > max(1, tolerance * amount))
+        assert not correction.leaked or abs(correction.leaked - unknown) <= 1
         explained.count(now, correction.unexplained)
+        known.count(now, max(0, explained.missing(now) - known.missing(now)))
 
 
 # backoff
