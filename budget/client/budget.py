@@ -1,5 +1,6 @@
 """The budget for callers without an SDK: whoever makes the call says what it needs and used."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -54,6 +55,7 @@ class OpenCall:
         self._used = Tokens(ask.input_tokens, ask.output_tokens)
         self._outcome: Outcome | None = None
         self._renewed_at = time.monotonic()
+        self._process = os.getpid()
         self.is_open = True
 
     def settle(
@@ -91,8 +93,8 @@ class OpenCall:
             self._gate.renew(self.admitted, seconds / 2)
 
     def closed(self, failed: bool = True) -> None:
-        """The block has ended."""
-        if self.is_open:
+        """The block has ended; that of a forked child's copy says nothing."""
+        if self.is_open and self._process == os.getpid():
             self.is_open = False
             outcome: Outcome = self._outcome or ("failed" if failed else "succeeded")
             self._gate.settle(self.admitted, Ending(outcome, self._used))

@@ -1,5 +1,6 @@
 """One attempt at a call: from its admission until what it used is known."""
 
+import os
 import threading
 import time
 import zlib
@@ -35,6 +36,7 @@ class Exchange:
         self._call, self._admitted = call, admitted
         self._once = threading.Lock()
         self._settled = False
+        self._process = os.getpid()
         self._status = 0
         self._body = bytearray()
         self._meter: StreamMeter | None = None
@@ -143,6 +145,8 @@ class Exchange:
             self._gate.observe(self._admitted.ask.pool, standing)
 
     def _settle(self, outcome: Outcome, used: Tokens) -> None:
+        if self._process != os.getpid():
+            return  # a forked child has a copy of a call that is its parent's
         with self._once:
             if self._settled:
                 return

@@ -22,8 +22,13 @@ from budget.client.courier import HEARTBEAT_SECONDS
 from budget.client.service import OBSERVE_SECONDS
 from budget.client.terms import terms_of
 from budget.ledger import pools
-from budget.ledger.errors import BudgetError, Implausible, LedgerUnavailable, UnknownCall
-from budget.ledger.errors import UnknownPool as Unknown
+from budget.ledger.errors import (
+    BudgetError,
+    Implausible,
+    LedgerUnavailable,
+    UnknownCall,
+    UnknownPool,
+)
 from budget.ledger.ids import new_id
 from budget.ledger.operations import Renew
 from budget.ledger.writers import answer_of, patience
@@ -62,7 +67,7 @@ class Pulse:
         self._standings: deque[tuple[Standing, float]] = deque(maxlen=MOST_STANDINGS)
         self._tried = threading.Event()
         self._closing = False
-        self._unknown: Unknown | None = None
+        self._unknown: UnknownPool | None = None
         self._ended_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"budget-pulse-{pool}", daemon=True)
         self._thread.start()
@@ -77,7 +82,7 @@ class Pulse:
         if not self._tried.wait(max(0.0, until - time.monotonic())):
             raise LedgerUnavailable("The ledger did not answer in time.")
         if self._unknown is not None:
-            raise Unknown(*self._unknown.args)
+            raise UnknownPool(*self._unknown.args)
 
     def found_away(self, error: Exception) -> None:
         """Whoever found the ledger away says so."""
@@ -130,7 +135,7 @@ class Pulse:
     def _attempt(self) -> None:
         try:
             self._step()
-        except Unknown as error:
+        except UnknownPool as error:
             self._unknown, self._ended_at = error, time.monotonic()
         except (LedgerUnavailable, DatabaseError) as error:
             if self.breaker.is_open:
@@ -164,7 +169,7 @@ class Pulse:
         """
         self._standings.clear()  # they would be stale
         about_nobody = Renew(id=new_id(pools.pool_id(self._pool)), extend_ms=1)
-        with suppress(UnknownCall, Unknown):
+        with suppress(UnknownCall, UnknownPool):
             answer_of(submitted(about_nobody), patience(wait_seconds=WAIT_SECONDS))
         self._beat()
         if self.breaker.close():

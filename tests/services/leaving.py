@@ -10,6 +10,8 @@ from typing import Any
 MESSAGES: Any = [{"role": "user", "content": "Is water damage covered?"}]
 CHAT: dict[str, Any] = {"model": "in-process", "messages": MESSAGES, "max_tokens": 50}
 
+NEEDS: dict[str, int] = {"input_tokens": 9, "output_tokens": 3}
+
 
 def client(provider: str, gate: Any = None) -> Any:
     import openai
@@ -53,8 +55,27 @@ def fail(provider: str) -> None:
     from budget.client import Budget
     from budget.services.gate import LedgerGate
 
-    with Budget(gate=LedgerGate()).admit("claims", "adjuster", input_tokens=9, output_tokens=3):
+    with Budget(gate=LedgerGate()).admit("claims", "adjuster", **NEEDS):
         sys.exit(0)
+
+
+def fork_amid(provider: str) -> None:
+    """Forks with a stream and a block open; the child ends, and then its parent goes on."""
+    from budget.client import Budget, workload
+    from budget.services.gate import LedgerGate
+
+    gate = LedgerGate()
+    with workload("adjuster"), Budget(gate=gate).admit("claims", **NEEDS) as open_call:
+        stream = client(provider, gate).chat.completions.create(**CHAT, stream=True)
+        words = iter(stream)
+        next(words)
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        os.waitpid(child, 0)
+        for _ in words:
+            pass
+        open_call.settle(8, 2)
 
 
 def prefork(provider: str) -> None:

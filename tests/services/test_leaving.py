@@ -21,7 +21,7 @@ def leave(action: str) -> None:
     make_pool(shares={"adjuster": 50})
     with serving() as provider:
         provider.answer = lambda asked: (
-            answers.streamed(answers.chat_stream(words=40), pause=0.05)
+            answers.streamed(answers.chat_stream(words=40, usage=answers.USAGE), pause=0.05)
             if asked.json.get("stream")
             else answers.chat()
         )
@@ -52,6 +52,16 @@ def test_a_call_is_settled_before_its_process_ends(
     leave(action)
     (call,) = Call.objects.all()
     assert (call.state, call.outcome) == ("settled", outcome)
+
+
+def test_a_child_that_ends_leaves_its_parents_calls_alone(
+    classes: dict[str, WorkloadClass],
+) -> None:
+    leave("fork_amid")
+    assert sorted(Call.objects.values_list("outcome", "used_output_tokens")) == [
+        ("succeeded", 2),
+        ("succeeded", 7),
+    ]
 
 
 def test_workers_forked_from_a_process_that_called_do_all_the_same(
