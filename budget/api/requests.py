@@ -230,6 +230,16 @@ class AwayBody(Struct, forbid_unknown_fields=True, kw_only=True):
         MillisecondsAgo,
         Meta(description="Whole milliseconds since the last of these calls."),
     ]
+    estimated_input_tokens: Annotated[
+        AwayCount,
+        Meta(
+            description="Input tokens those calls were estimated at before they were made, and "
+            "what any used beyond: many providers count by estimates. Whole."
+        ),
+    ] = 0
+    estimated_output_tokens: Annotated[
+        AwayCount, Meta(description="Output tokens, likewise: whole.")
+    ] = 0
 
 
 class CallerBody(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -70,7 +70,7 @@ class Away:
         assert admitted.away is not None, "only such calls are settled here"
         if ending.outcome not in ("cancelled", "rate_limited"):
             line = (ask.pool, ask.workload_class, admitted.away)
-            self._book.used(line, ending.used.input, ending.used.output)
+            self._book.used(line, ending.used, _estimated(ask))
         terms = self._terms.get(ask.pool)
         share = self._shares.get((ask.pool, ask.workload_class or (terms and terms.untagged) or ""))
         if admitted.away == "local" and terms is not None and share is not None:
@@ -96,7 +96,7 @@ class Away:
         return decide(ask, choice, why)
 
     def _admitted(self, ask: Ask, choice: Choice, why: str) -> Verdict:
-        self._book.admitted(self._say(ask, choice, "admitted", why))
+        self._book.admitted(self._say(ask, choice, "admitted", why), _estimated(ask))
         return Admitted(None, ask, away=choice)
 
     def _shed(self, ask: Ask, choice: Choice, why: str, again_ms: int = AGAIN_MS) -> Verdict:
@@ -120,9 +120,13 @@ class Away:
         return line
 
 
+def _estimated(ask: Ask) -> Tokens:
+    return Tokens(ask.input_tokens, ask.output_tokens)
+
+
 def _costs(terms: Terms, ask: Ask) -> Mapping[str, int]:
     """What a call costs by unit, as the pool's provider counts."""
-    tokens = counted(terms.provider, Tokens(ask.input_tokens, ask.output_tokens))
+    tokens = counted(terms.provider, _estimated(ask))
     return {
         "requests": 1,
         "input_tokens": tokens.input,

@@ -7,7 +7,14 @@ from budget.ledger.balances import Balances
 from budget.ledger.clock import MINUTE, minute_of
 from budget.ledger.job_rows import StoredJob
 from budget.ledger.operations import Admission
-from budget.ledger.rows import Changes, ClosedMinute, DecidedCall, StoredCall, at_end_of
+from budget.ledger.rows import (
+    Changes,
+    ClosedMinute,
+    DecidedCall,
+    StoredCall,
+    StoredReport,
+    at_end_of,
+)
 from budget.ledger.tally import OpenMinute, allowance, leading_name
 from budget.providers import Tokens, counted
 from budget.rule.dequeue import Queue
@@ -55,6 +62,7 @@ class Batch:
         """By collecting operation: the first jobs that a batch endpoint may be sent."""
         self.leaked: dict[UUID, dict[str, int]] = {}
         """By observation of before: what was found to have leaked, by unit."""
+        self.excusable: list[StoredReport] = []
         self._position = 0
         for call in calls:
             self.calls[call.id] = call

@@ -4,10 +4,12 @@ from datetime import datetime
 
 from django.db import connection
 
-# What they add up to stays, in a table of its own.
+# What they add up to stays, in a table of its own. One that the ledger took in later stays as
+# long: states of that time can only be re-run with it.
 FORGET_REPORTS = """
 DELETE FROM budget_awayreport
-WHERE received_at < %(before)s AND pool_id = coalesce(%(pool)s, pool_id)
+WHERE received_at < %(before)s AND (at IS NULL OR at < %(before)s)
+    AND pool_id = coalesce(%(pool)s, pool_id)
 """
 FORGET_PROCESSES = """
 DELETE FROM budget_callerprocess

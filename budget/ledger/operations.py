@@ -190,6 +190,18 @@ class Observed(msgspec.Struct, kw_only=True):
     """Whether the pool is."""
 
 
+class Excuse(msgspec.Struct, kw_only=True, eq=False):
+    """Take in the stored reports of what callers used by themselves while the service was away."""
+
+    id: UUID
+
+
+class Excused(msgspec.Struct, kw_only=True):
+    """How many reports were taken in that had not been before."""
+
+    reports: int
+
+
 class RenewedMany(msgspec.Struct, kw_only=True):
     """How many leases last that long now."""
 

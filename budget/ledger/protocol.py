@@ -4,6 +4,8 @@ from budget.ledger.job_operations import JobAnswer, JobOperation
 from budget.ledger.operations import (
     Admission,
     Admit,
+    Excuse,
+    Excused,
     Observe,
     Observed,
     Renew,
@@ -14,5 +16,5 @@ from budget.ledger.operations import (
     Settled,
 )
 
-Operation = Admit | Settle | Renew | RenewMany | Observe | JobOperation
-Answer = Admission | Settled | Renewed | RenewedMany | Observed | JobAnswer
+Operation = Admit | Settle | Renew | RenewMany | Observe | Excuse | JobOperation
+Answer = Admission | Settled | Renewed | RenewedMany | Observed | Excused | JobAnswer

@@ -154,6 +154,19 @@ FROM jsonb_to_recordset(%(observed)s::jsonb) AS r (
 )
 """
 
+# Reports the ledger has not taken in; the newest first, as older ones excuse less or nothing.
+EXCUSABLE = f"""
+SELECT id, admitted, greatest(input_tokens, estimated_input_tokens),
+    greatest(output_tokens, estimated_output_tokens), {as_micros("last_at")}
+FROM budget_awayreport WHERE pool_id = %s AND seq IS NULL ORDER BY id DESC LIMIT %s
+"""
+
+EXCUSE = f"""
+UPDATE budget_awayreport a
+SET at = {as_moment("%(now)s")}, seq = %(seq)s, position = r.position
+FROM jsonb_to_recordset(%(excused)s::jsonb) AS r (id bigint, position integer) WHERE a.id = r.id
+"""
+
 # Once a second is often enough, however many tell it.
 SEE_LIMITS = f"""
 INSERT INTO budget_providerlimit AS s (

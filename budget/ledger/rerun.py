@@ -14,12 +14,13 @@ from django.db.models import Q
 from budget.ledger.balances import decode_balances
 from budget.ledger.batch import amounts
 from budget.ledger.clock import micros
+from budget.ledger.excusing import used_alone
 from budget.ledger.operations import NEVER_LEFT
-from budget.models import Call, Observation, PolicyRevision, PoolState
+from budget.models import AwayReport, Call, Observation, PolicyRevision, PoolState
 from budget.providers import Tokens
 from budget.rule.admission import offer
 from budget.rule.decision import Decision
-from budget.rule.observe import Reading, back_off, reconcile
+from budget.rule.observe import Reading, back_off, excuse, reconcile
 from budget.rule.pool import Offer, release, settle
 from budget.rule.pool import PoolState as Levels
 from budget.rule.terms import PoolTerms
@@ -54,6 +55,7 @@ class _Event(NamedTuple):
     position: int
     call: Call | None = None
     observation: Observation | None = None
+    report: AwayReport | None = None
     revision: PolicyRevision | None = None
 
 
@@ -79,6 +81,8 @@ def rerun(pool_id: int, seq: int) -> Rerun:
         balances.advance(terms, event.at)
         if event.observation is not None:
             _observe_again(terms, balances.pool, event.observation)
+        if event.report is not None:
+            _excuse_again(terms, balances.pool, event.report)
         drawn = None if event.call is None else balances.drawn_on(terms, event.call.of_batch)
         if event.call is None or drawn is None or _refused_at_door(event.call):
             continue
@@ -101,6 +105,9 @@ def _events(kept: PoolState) -> Iterator[_Event]:
         yield _Event(micros(revision.read_at), EDIT, 0, revision.version, revision=revision)
     for seen in Observation.objects.filter(pool_id=kept.pool_id, seq__gt=kept.seq):
         yield _Event(micros(seen.at), OPERATION, seen.seq, seen.position, observation=seen)
+    for told in AwayReport.objects.filter(pool_id=kept.pool_id, seq__gt=kept.seq):
+        if told.at is not None:
+            yield _Event(micros(told.at), OPERATION, told.seq or 0, told.position or 0, report=told)
     lapsed = of_pool.filter(lapsed_at__gt=kept.at).order_by("lease_expires", "id")
     for n, call in enumerate(lapsed):
         if call.lapsed_at is not None:
@@ -153,6 +160,15 @@ def _observe_again(terms: PoolTerms, state: Levels, seen: Observation) -> None:
     reconcile(terms, state, readings, state.at - said_at, seen.tolerance)
     if seen.refusal == Observation.Refusal.BUSY:
         back_off(terms, state, seen.wait_seconds, said_at)
+
+
+def _excuse_again(terms: PoolTerms, state: Levels, told: AwayReport) -> None:
+    tokens = Tokens(
+        max(told.input_tokens, told.estimated_input_tokens),
+        max(told.output_tokens, told.estimated_output_tokens),
+    )
+    used = used_alone(terms, told.admitted, tokens)
+    excuse(terms, state, used, micros(told.last_at))
 
 
 def _same(call: Call, again: Decision) -> bool:

@@ -200,6 +200,24 @@ class NewObservation(msgspec.Struct, kw_only=True):
     backoff: dict[str, int]
 
 
+class StoredReport(NamedTuple):
+    """What is read of a report of calls that were made while the service was away."""
+
+    id: int
+    admitted: int
+    input_tokens: int
+    """Used, or estimated if that is more; output likewise."""
+    output_tokens: int
+    last_at: int
+
+
+class ExcusedReport(msgspec.Struct):
+    """A report's place in the order of the batch that took it in."""
+
+    id: int
+    position: int
+
+
 class SeenLimit(msgspec.Struct, kw_only=True):
     """One of the provider's limits as it was last told."""
 
@@ -232,6 +250,7 @@ class Changes(msgspec.Struct):
     """Jobs whose idempotency key no longer counts."""
     queues_changed: bool = False
     observed: list[NewObservation] = []
+    excused: list[ExcusedReport] = []
     seen: dict[str, SeenLimit] = {}
     """By unit."""
     closed: ClosedMinute | None = None
@@ -252,4 +271,11 @@ class Changes(msgspec.Struct):
     @property
     def levels_changed(self) -> bool:
         """Whether something happened that changes what is left of limits, or may."""
-        return bool(self.decided or self.settled or self.lapsed or self.revision or self.observed)
+        return bool(
+            self.decided
+            or self.settled
+            or self.lapsed
+            or self.revision
+            or self.observed
+            or self.excused
+        )

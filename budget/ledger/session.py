@@ -16,11 +16,12 @@ from budget.ledger.clock import minute_of
 from budget.ledger.connection import connect
 from budget.ledger.deciding import decide_job, prepare_queues, read_lapsed_jobs, wanted_jobs
 from budget.ledger.errors import BudgetError, UnknownCall, UnknownJob, UnknownPool
+from budget.ledger.excusing import excuse, read_excusable
 from budget.ledger.finishing import lapse_jobs
 from budget.ledger.job_operations import CancelJob, Collect, Enqueue, Finish, JobOperation, Take
 from budget.ledger.lineup import ensure_counted
 from budget.ledger.observing import observe, read_observed
-from budget.ledger.operations import Admit, Observe, Renew, RenewMany, Settle
+from budget.ledger.operations import Admit, Excuse, Observe, Renew, RenewMany, Settle
 from budget.ledger.protocol import Answer, Operation
 from budget.ledger.rows import NewRevision
 from budget.ledger.settling import lapse, renew, renew_many, settle
@@ -127,6 +128,7 @@ class Session:
         if on_jobs:
             prepare_queues(connection, pipeline, batch, submissions)
         read_observed(connection, pipeline, batch, submissions)
+        read_excusable(connection, pipeline, batch, submissions)
         answers = [_answer(batch, submission) for submission in submissions]
         for submission in submissions:
             submission.attempted = batch.seq
@@ -234,6 +236,8 @@ def _answer(batch: Batch, submission: Submission) -> Answer | BudgetError:
             return renew_many(batch, operation)
         if isinstance(operation, Observe):
             return observe(batch, operation)
+        if isinstance(operation, Excuse):
+            return excuse(batch)
         return decide_job(batch, operation, submission.attempted)
     except BudgetError as error:
         return error
@@ -245,7 +249,7 @@ def unknown_to(operation: Operation) -> BudgetError:
         return UnknownPool(f"There is no pool {operation.request.pool!r}.")
     if isinstance(operation, Observe):
         return UnknownPool(f"There is no pool {operation.pool!r}.")
-    if isinstance(operation, Take | Collect | RenewMany):
+    if isinstance(operation, Take | Collect | RenewMany | Excuse):
         return UnknownPool("The pool is gone.")
     if isinstance(operation, Finish | CancelJob):
         return UnknownJob(f"There is no job {operation.id}.")

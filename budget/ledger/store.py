@@ -194,8 +194,7 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
         yield queries.FORGET_KEYS, (changes.forgotten,)
     if changes.decided:
         yield queries.DECIDE, {**batch, "calls": json_text(changes.decided)}
-    if changes.observed:
-        yield queries.OBSERVE, {**batch, "observed": json_text(changes.observed)}
+    yield from _told_statements(changes, batch)
     yield from _job_statements(pool_id, changes)
     if changes.lapsed:
         yield queries.LAPSE, (at, changes.lapsed)
@@ -220,6 +219,13 @@ def _state_statements(pool_id: int, changes: Changes, state: NewState) -> Iterat
     if seq % SWEEP_EVERY == 0:
         newest = seq - SWEEP_EVERY
         yield queries.SWEEP_STATES, (pool_id, newest - SWEEP_EVERY, newest)
+
+
+def _told_statements(changes: Changes, batch: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if changes.observed:
+        yield queries.OBSERVE, {**batch, "observed": json_text(changes.observed)}
+    if changes.excused:
+        yield queries.EXCUSE, {**batch, "excused": json_text(changes.excused)}
 
 
 def _job_statements(pool_id: int, changes: Changes) -> Iterator[tuple[str, Any]]:

@@ -58,10 +58,18 @@ class AwayReport(Away):
     """When the first of these calls was decided on."""
     last_at = models.DateTimeField()
     received_at = models.DateTimeField()
+    estimated_input_tokens = models.BigIntegerField(default=0)
+    estimated_output_tokens = models.BigIntegerField(default=0)
+    """Of the admitted calls: what a provider may have counted that counts by estimates."""
+    at = models.DateTimeField(null=True)
+    """When the ledger took it in; until then it has no place in the ledger's order, either."""
+    seq = models.BigIntegerField(null=True)
+    position = models.IntegerField(null=True)
 
     class Meta:
         verbose_name = "away report"
         indexes = [
+            models.Index(fields=["pool_id", "seq"], name="budget_away_in_order"),
             models.Index(fields=["pool_id", "last_at"], name="budget_away_of_pool"),
             models.Index(fields=["received_at"], name="budget_away_received"),
         ]

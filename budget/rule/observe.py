@@ -12,13 +12,13 @@ it may be calls whose lease outlived their program; the tolerance is for these, 
 and for estimates below what the provider counts. A refund within the last period needs no slack of
 its own: it explains nothing away.
 
-**Away.** What callers used by themselves while the service was away they report afterwards. Reported
-before the provider is asked, it is *excused*: still missing beyond what is explained, but no leak.
-It comes back at the provider as soon as everything explained has, and a clamp makes as much of it
-explained. Nothing is charged for it. A report says how much was used, not when, so that only a part
-may still be missing; no call was decided on by it; and what was observed before it came has been
-clamped already. The next observation knows all that, and brings the level down by just what is
-missing. What is observed before it is reported is a leak: from here it looks like one.
+**Away.** What callers used by themselves while the service was away they report afterwards.
+Reported before the provider is asked, it is *excused*: still missing beyond what is explained, but
+no leak. It comes back at the provider once everything explained has, and a clamp makes as much of
+it explained. Nothing is charged for it. A report says how much was used, not when, so that only a
+part may still be missing; no call was decided on by it; and what was observed before it came has
+been clamped already. The next observation knows all that, and brings the level down by just what
+is missing. What is observed before it is reported is a leak: from here it looks like one.
 
 Where the provider allows less than the policy does, it refills more slowly than we think. What
 is missing then may be the policy's error as well, and no leak is recorded.

@@ -16,6 +16,14 @@ from budget.services.asking import existing_pool
 Choice = Literal["admit", "shed", "local"]
 CHOICES: tuple[Choice, ...] = ("admit", "shed", "local")
 
+COUNTS = (
+    "admitted",
+    "shed",
+    "input_tokens",
+    "output_tokens",
+    "estimated_input_tokens",
+    "estimated_output_tokens",
+)
 MOST_REPORTS = 100
 LONGEST_AGO_MS = 2_592_000_000
 """Thirty days."""
@@ -39,6 +47,9 @@ class AwayReport(msgspec.Struct, kw_only=True):
     output_tokens: int
     first_at_ms_ago: int
     last_at_ms_ago: int
+    estimated_input_tokens: int = 0
+    """Of the admitted calls before they were made, and what any used beyond."""
+    estimated_output_tokens: int = 0
 
 
 class AwayCalls(msgspec.Struct):
@@ -61,14 +72,17 @@ TAKE_IN = """
 WITH taken AS (
     INSERT INTO budget_awayreport (
         pool_id, report, workload_class, key_prefix, choice, admitted, shed, input_tokens,
-        output_tokens, first_at, last_at, received_at
+        output_tokens, estimated_input_tokens, estimated_output_tokens, first_at, last_at,
+        received_at
     )
     SELECT %(pool)s, report, coalesce(workload_class, ''), %(key)s, choice, admitted, shed,
-        input_tokens, output_tokens, now() - first_at_ms_ago * interval '1 ms',
+        input_tokens, output_tokens, estimated_input_tokens, estimated_output_tokens,
+        now() - first_at_ms_ago * interval '1 ms',
         now() - last_at_ms_ago * interval '1 ms', now()
     FROM jsonb_to_recordset(%(reports)s::jsonb) AS r (
         report uuid, workload_class text, choice text, admitted bigint, shed bigint,
-        input_tokens bigint, output_tokens bigint, first_at_ms_ago bigint, last_at_ms_ago bigint
+        input_tokens bigint, output_tokens bigint, estimated_input_tokens bigint,
+        estimated_output_tokens bigint, first_at_ms_ago bigint, last_at_ms_ago bigint
     )
     ORDER BY report
     ON CONFLICT (report) DO NOTHING
@@ -137,7 +151,7 @@ def _check(report: AwayReport, place: str) -> None:
         check_text(f"{place}.workload_class", report.workload_class, shortest=1)
     if report.choice not in CHOICES:
         raise Implausible(f"{place}.choice", f"must be one of {', '.join(CHOICES)}.")
-    for name in ("admitted", "shed", "input_tokens", "output_tokens"):
+    for name in COUNTS:
         check_tokens(f"{place}.{name}", getattr(report, name))
     for name in ("first_at_ms_ago", "last_at_ms_ago"):
         check_whole(f"{place}.{name}", getattr(report, name), 0, LONGEST_AGO_MS)

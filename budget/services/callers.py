@@ -8,12 +8,13 @@ from django.db import connection
 from msgspec import Meta, Struct
 
 from budget.ledger.errors import Forbidden, UnknownPool
-from budget.ledger.operations import IN_PROCESS, Caller, check_text
+from budget.ledger.ids import new_id
+from budget.ledger.operations import IN_PROCESS, Caller, Excuse, check_text
 from budget.ledger.terms import load_policy
 from budget.models import WorkloadClass
 from budget.rule.strategies import reserved_splits
 from budget.rule.terms import SECOND, PoolTerms
-from budget.services.asking import existing_pool
+from budget.services.asking import ask, existing_pool
 from budget.services.away import AwayReport, Choice, check_reports, take_in
 
 HEARD_SECONDS = 90
@@ -85,7 +86,11 @@ def hear(
 ) -> PoolForCallers:
     """Take in that a process is alive, and what it decided while the service was away.
 
-    Raises Implausible, Forbidden, UnknownPool; then nothing was taken in.
+    The ledger expects to miss at the provider what was used meanwhile, and takes it for no leak.
+
+    Raises Implausible, Forbidden, UnknownPool; then nothing was taken in. Raises LedgerUnavailable;
+    then the same reports are to be told once more. Call it outside of transactions, since the
+    ledger reads reports on a connection of its own.
     """
     check_text("name", name)
     check_reports(away, caller)
@@ -98,6 +103,7 @@ def hear(
             raise UnknownPool(f"There is no pool {pool!r}.")
         if away:
             take_in(pool_id, policy.terms, away, caller.key_prefix)
+            ask(Excuse(id=new_id(pool_id)))
         cursor.execute(HEAR, (pool_id, process, name, caller.key_prefix))
     return _as_told(policy.terms, caller, caller_processes(pool_id))
 

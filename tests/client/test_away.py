@@ -90,6 +90,8 @@ def test_everything_is_counted_by_class_and_choice() -> None:
         "shed": 0,
         "input_tokens": 900,
         "output_tokens": 50,
+        "estimated_input_tokens": 1000,
+        "estimated_output_tokens": 50,
         "first_at_ms_ago": 0,
         "last_at_ms_ago": 0,
     }
@@ -126,7 +128,9 @@ def test_each_kind_of_decision_is_logged_once_in_an_outage(
 def test_more_tokens_than_one_report_may_tell_are_told_in_two() -> None:
     book = Book()
     for _ in range(3):
-        book.used(("claims", "adjuster", "admit"), 600_000_000, 1)
+        book.used(("claims", "adjuster", "admit"), Tokens(600_000_000, 1), Tokens(5, 5))
     rows = book.rows("claims")
     assert [row["input_tokens"] for row in rows] == [600_000_000] * 3
     assert sum(row["output_tokens"] for row in rows) == 3
+    assert sum(row["estimated_input_tokens"] for row in rows) == 3 * (600_000_000 - 5)
+    assert sum(row["estimated_output_tokens"] for row in rows) == 0

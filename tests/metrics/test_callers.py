@@ -92,7 +92,8 @@ def test_nobody_makes_up_labels_but_the_policy() -> None:
 def test_no_counter_falls_when_reports_are_pruned_or_a_class_is_deleted() -> None:
     services.hear("claims", uuid4(), away=[report(), report("nightly")])
     before = scrape()
-    AwayReport.objects.update(received_at=timezone.now() - timedelta(days=100))
+    old = timezone.now() - timedelta(days=100)
+    AwayReport.objects.update(received_at=old, at=old)
     call_command("prune_calls")
     WorkloadClass.objects.get(slug="nightly").delete()
     assert not AwayReport.objects.exists()

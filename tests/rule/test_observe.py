@@ -302,14 +302,19 @@ def test_leaks_are_told_from_calls_of_ours(
         elif kind == "away":
             alone.append(provider.count(now, size))
         elif alone:
-            used_alone(driver, sum(size for _, size in alone), (now - alone[-1][0]) / SECOND)
-            if now - alone[-1][0] < MINUTE:
-                known.count(now, sum(size for _, size in alone))
-            else:
-                leaking = True
+            leaking |= not told_in_time(driver, alone, known)
             alone.clear()
         if kind == "report" and provider.missing(now) <= terms.amount:
             report(driver, provider, explained, known, leaking, age, tolerance)
+
+
+def told_in_time(driver: Driver, alone: list[list[int]], known: Tally) -> bool:
+    last_at, used = alone[-1][0], sum(size for _, size in alone)
+    used_alone(driver, used, (driver.state.at - last_at) / SECOND)
+    if driver.state.at - last_at >= MINUTE:
+        return False
+    known.count(driver.state.at, used)
+    return True
 
 
 def report(
