@@ -75,6 +75,4 @@ def _calls(path: Path, noise: float) -> Iterator[tuple[Call, Tokens]]:
             ratio = BYTES_PER_TOKEN * math.exp(chance.gauss(0, noise))
             text = "x" * round(ratio * max(0, used.input - FRAME))
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
-            call = call_of("POST", "/v1/messages", json.dumps(body).encode(), "application/json")
-            if call is not None:
-                yield call, used
+            yield call_of("messages", "/v1/messages", json.dumps(body).encode()), used

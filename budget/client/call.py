@@ -45,37 +45,39 @@ class Call:
     """The most tokens a choice may have, if the caller says so."""
     choices: int
     """How many answers are asked for."""
-    streamed: bool
-    includes_usage: bool
-    """Whether its answer, if whole, says what was used."""
     text_tokens: int | None = None
     """Exactly what the text comes to, where there is a tokenizer."""
 
 
-def call_of(method: str, path: str, body: bytes, content_type: str) -> Call | None:
-    """The call a request is; None if it is none that counts, such as a GET or an upload.
-
-    A request to a metered path that can't be read as JSON, whatever its content type says, is a
-    call all the same: all of its body counts as text.
-    """
-    route = path.partition("?")[0].rstrip("/")
-    api = _api_of(route) if method.upper() == "POST" else None
-    if api is None:
+def api_of(method: str, path: str) -> Api | None:
+    """What a request calls; None if it is nothing that counts, such as a GET or an upload."""
+    route = _route(path)
+    if method.upper() != "POST" or UNMETERED.search(route):
         return None
+    ends = [end for end in PATHS if route.endswith(end)]
+    return PATHS[max(ends, key=len)] if ends else None
+
+
+def call_of(api: Api, path: str, body: bytes) -> Call:
+    """The call that a request to a metered path is.
+
+    One that can't be read as JSON, whatever its content type says, is a call all the same: all
+    of its body counts as text.
+    """
+    route = _route(path)
     request = _read(body)
     if request is None:
-        return Call(api, "", len(body), 0, None, 1, streamed=False, includes_usage=True)
+        return Call(api, "", len(body), 0, None, 1)
     model = _model(request, route)
     content = Content(api, model)
     try:
         content.add_request(request)
     except RecursionError:
-        return Call(api, model, len(body), 0, None, 1, streamed=False, includes_usage=True)
+        return Call(api, model, len(body), 0, None, 1)
     return _call(api, model, request, content)
 
 
 def _call(api: Api, model: str, request: Mapping[str, Any], content: Content) -> Call:
-    streamed = request.get("stream") is True and api != "embeddings"
     caps = [cap for name in CAPS if (cap := _count(request.get(name))) is not None]
     choices = max(_count(request.get(name)) or 1 for name in ("n", "best_of"))
     text_bytes = content.text_bytes
@@ -86,17 +88,12 @@ def _call(api: Api, model: str, request: Mapping[str, Any], content: Content) ->
         fixed_input_tokens=content.fixed_tokens,
         output_cap=max(caps, default=None),
         choices=min(choices, MOST_CHOICES),
-        streamed=streamed,
-        includes_usage=not streamed or _includes_usage(api, request),
         text_tokens=exact_tokens(model, content.texts, text_bytes),
     )
 
 
-def _api_of(route: str) -> Api | None:
-    if UNMETERED.search(route):
-        return None
-    ends = [end for end in PATHS if route.endswith(end)]
-    return PATHS[max(ends, key=len)] if ends else None
+def _route(path: str) -> str:
+    return path.partition("?")[0].rstrip("/")
 
 
 def _read(body: bytes) -> dict[str, Any] | None:
@@ -121,11 +118,3 @@ def _count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(min(value, MOST_TOKENS)) if value >= 1 else None
-
-
-def _includes_usage(api: Api, request: Mapping[str, Any]) -> bool:
-    """Whether a stream ends with its usage: OpenAI's older APIs only do if asked."""
-    if api not in ("chat", "completions"):
-        return True
-    options = request.get("stream_options")
-    return isinstance(options, dict) and options.get("include_usage") is True

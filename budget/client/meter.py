@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from budget.client import stand_in
-from budget.client.call import Call, call_of
+from budget.client.call import Call
 from budget.client.carried import Workload, current
 from budget.client.estimator import Estimator
 from budget.client.exchange import Exchange
@@ -30,11 +29,6 @@ class Meter:
     """Whether a refused call may wait and ask again."""
     estimator: Estimator = estimates
     between: frozenset[str] = BETWEEN
-
-    def call_of(self, request: Any) -> Call | None:
-        """What a request, whose body is read, asks the provider for; None if nothing counts."""
-        kind = request.headers.get("content-type", "")
-        return call_of(request.method, request.url.path, request.content, kind)
 
     def ask_of(self, call: Call) -> Ask:
         """What to ask the gate for a call that is made here and now."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from budget.client import checked, stand_in
 from budget.client.asking import asked, asked_async, gate_to
-from budget.client.call import Call
+from budget.client.call import Call, api_of, call_of
 from budget.client.gate import Gate
 from budget.client.library import Library
 from budget.client.meter import Meter
@@ -62,10 +62,10 @@ class SyncMetering(Metering):
 
     def handle_request(self, request: Any) -> Any:
         """Send a request once it is admitted, or answer it with the refusal."""
-        request.read()
-        call = self._meter.call_of(request)
-        if call is None:
+        api = api_of(request.method, request.url.path)
+        if api is None:
             return self._inner.handle_request(request)
+        call = call_of(api, request.url.path, request.read())
         verdict = self._admit(call)
         if isinstance(verdict, Refused):
             return self.library.refusal(verdict, request)
@@ -100,10 +100,10 @@ class AsyncMetering(Metering):
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request once it is admitted, or answer it with the refusal."""
-        await request.aread()
-        call = self._meter.call_of(request)
-        if call is None:
+        api = api_of(request.method, request.url.path)
+        if api is None:
             return await self._inner.handle_async_request(request)
+        call = call_of(api, request.url.path, await request.aread())
         verdict = await self._admit(call)
         if isinstance(verdict, Refused):
             return self.library.refusal(verdict, request)

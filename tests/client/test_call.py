@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.client.call import Call, call_of
+from budget.client.call import Call, api_of, call_of
 from budget.client.content import ANTHROPIC_TOOLS, PER_CALL, PER_MESSAGE
 from tests.client.test_media import b64, png
 
@@ -18,9 +18,9 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 
 def read(path: str, body: Mapping[str, Any]) -> Call:
-    call = call_of("POST", path, json.dumps(body).encode(), "application/json")
-    assert call is not None
-    return call
+    api = api_of("POST", path)
+    assert api is not None
+    return call_of(api, path, json.dumps(body).encode())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def read(path: str, body: Mapping[str, Any]) -> Call:
 )
 def test_metered_paths(path: str, api: str) -> None:
     assert read(path, {}).api == api
-    assert call_of("GET", path, b"", "") is None
+    assert api_of("GET", path) is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_metered_paths(path: str, api: str) -> None:
     ],
 )
 def test_paths_that_are_not_metered(path: str) -> None:
-    assert call_of("POST", path, b"{}", "application/json") is None
+    assert api_of("POST", path) is None
 
 
 def test_the_model_is_in_the_body_or_in_azures_path() -> None:
@@ -74,14 +74,13 @@ def test_the_model_is_in_the_body_or_in_azures_path() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff\xfe", b'"text"', b"[" * 100_000])
 def test_what_cannot_be_read_is_metered_as_text(body: bytes) -> None:
-    call = call_of("POST", CHAT, body, "text/plain")
-    assert call == Call("chat", "", len(body), 0, None, 1, streamed=False, includes_usage=True)
+    call = call_of("chat", CHAT, body)
+    assert call == Call("chat", "", len(body), 0, None, 1)
 
 
 def test_a_request_nested_too_deeply_is_metered_as_text() -> None:
     body = b'{"messages":' + b"[" * 990 + b"]" * 990 + b"}"
-    call = call_of("POST", CHAT, body, "application/json")
-    assert call is not None
+    call = call_of("chat", CHAT, body)
     assert call.text_bytes == len(body)
 
 
@@ -113,17 +112,6 @@ def test_the_larger_cap_counts(fields: dict[str, Any], cap: int | None) -> None:
 )
 def test_choices(fields: dict[str, Any], choices: int) -> None:
     assert read("/v1/completions", {"prompt": "x", **fields}).choices == choices
-
-
-def test_streams_and_whether_they_report() -> None:
-    assert read(CHAT, {}).includes_usage
-    plain = read(CHAT, {"stream": True})
-    assert (plain.streamed, plain.includes_usage) == (True, False)
-    assert read(CHAT, {"stream": True, "stream_options": {"include_usage": True}}).includes_usage
-    assert not read(CHAT, {"stream": True, "stream_options": [True]}).includes_usage
-    assert read(RESPONSES, {"stream": True}).includes_usage
-    assert read(MESSAGES, {"stream": True}).includes_usage
-    assert not read(CHAT, {"stream": "yes"}).streamed
 
 
 def test_text_is_counted_in_utf_8() -> None:
@@ -251,7 +239,6 @@ def test_embeddings_count_what_they_are_given(
 ) -> None:
     call = read("/v1/embeddings", {"model": "e", "input": given_input, "stream": True})
     assert (call.text_bytes, call.fixed_input_tokens) == (text_bytes, tokens)
-    assert not call.streamed
 
 
 anything = st.recursive(

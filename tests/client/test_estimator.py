@@ -16,7 +16,7 @@ from budget.providers import Tokens
 
 
 def call(text_bytes: int = 3000, api: Api = "messages", cap: int | None = None) -> Call:
-    return Call(api, "m", text_bytes, 7, cap, 1, streamed=False, includes_usage=True)
+    return Call(api, "m", text_bytes, 7, cap, 1)
 
 
 def taught(used: Tokens, times: int = ENOUGH, api: Api = "messages") -> Estimator:

@@ -44,7 +44,7 @@ def messages() -> Iterator[bytes]:
 
 
 def fed(api: Api, *chunks: bytes) -> StreamMeter:
-    meter = StreamMeter(call(api, streamed=True))
+    meter = StreamMeter(call(api))
     for chunk in chunks:
         meter.feed(chunk)
     return meter

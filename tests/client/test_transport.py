@@ -243,6 +243,22 @@ def test_what_isnt_a_call_of_a_model_passes_unasked(
     assert gate.asks == []
 
 
+def test_an_upload_isnt_read_into_memory(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI
+) -> None:
+    transport = BudgetTransport("claims", gate=gate)
+    body = iter([b"part one, ", b"part two"])
+    request = httpx2.Request(
+        "POST", f"{provider.url}/v1/files", content=body, headers={"Content-Length": "18"}
+    )
+    transport.handle_request(request).read()
+    assert gate.asks == []
+    assert provider.asked[0].body == b"part one, part two"
+    with pytest.raises(httpx2.RequestNotRead):
+        _ = request.content
+    transport.close()
+
+
 def test_the_pool_may_depend_on_the_model(provider: Server, gate: ScriptedGate) -> None:
     provider.answer = lambda asked: answers.chat()
     transport = BudgetTransport(lambda model: f"pool-{model}", gate=gate)

@@ -19,8 +19,8 @@ from budget.providers import Tokens
 APIS: list[Api] = ["chat", "completions", "responses", "messages", "embeddings"]
 
 
-def call(api: Api, streamed: bool = False) -> Call:
-    return Call(api, "m", 12, 7, None, 1, streamed=streamed, includes_usage=not streamed)
+def call(api: Api) -> Call:
+    return Call(api, "m", 12, 7, None, 1)
 
 
 def used(api: Api, usage: Any) -> Tokens | None:
