@@ -17,7 +17,7 @@ from budget import services
 from budget.client import Budget, BudgetTransport, Denied, Service, Shed, workload
 from budget.client.watch import watch
 from budget.ledger.writers import stop_writers
-from budget.models import Call, CallerProcess, WorkloadClass
+from budget.models import AwayReport, Call, CallerProcess, Observation, WorkloadClass
 from claims_demo.processes import free_port, web
 from tests.api.conftest import make_key
 from tests.client.test_service import until
@@ -222,3 +222,32 @@ def test_a_restart_of_the_service_costs_no_call_and_no_settlement(
             until(lambda: not gate._book.pools)
         gate.close()
     assert Call.objects.filter(state="settled").count() == 2
+
+
+def test_what_was_used_during_an_outage_is_no_leak_at_the_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_classes()
+    make_pool({**TOKENS, "amount": 60_000, "burst_percent": 100}, shares={"adjuster": 50})
+    port = free_port(HOST)
+    gate = Service(f"http://{HOST}:{port}", make_key("all"))
+    large = {**CHAT, "max_tokens": 900}
+    with mock_provider("--tpm", "60000") as mock, chat_of(gate, mock) as chat:
+        with serving(port, tmp_path / "first.log", monkeypatch), workload("adjuster"):
+            chat.chat.completions.create(**large)
+            until(lambda: gate._away.knows("claims"))
+            assert gate.flush()
+        with workload("adjuster"):
+            for _ in range(30):
+                chat.chat.completions.create(**large)
+        with serving(port, tmp_path / "second.log", monkeypatch):
+            until(lambda: not gate._breaker.is_open, 20)
+            with workload("adjuster"):
+                chat.chat.completions.create(**large)
+            until(Observation.objects.exists)
+        gate.close()
+    seen = Observation.objects.get()
+    assert seen.leaked == {}
+    assert sum(report.admitted for report in AwayReport.objects.all()) == 30
+    (limit,) = services.pool_view("claims")["limits"]
+    assert limit["available"] < 60_000 - 10_000, "the level came down to what the provider had"
