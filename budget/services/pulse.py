@@ -18,7 +18,6 @@ from django.db.utils import Error as DatabaseError
 from budget.client.away import Away
 from budget.client.book import Book
 from budget.client.breaker import Breaker
-from budget.client.courier import HEARTBEAT_SECONDS
 from budget.client.service import OBSERVE_SECONDS
 from budget.client.terms import terms_of
 from budget.ledger import pools
@@ -40,6 +39,8 @@ from budget.services.observations import MAX_AGE_MS, observe
 
 logger = logging.getLogger(__name__)
 
+BEAT_SECONDS = 30.0
+"""A third of the time for which a process counts after it was heard of."""
 WAIT_SECONDS = 0.5
 """How long the ledger is waited for before it counts as away."""
 UNKNOWN_SECONDS = 1.0
@@ -176,7 +177,7 @@ class Pulse:
             logger.warning("The ledger of %s is back.", self._pool)
 
     def _beat(self) -> None:
-        self._next_beat = time.monotonic() + HEARTBEAT_SECONDS
+        self._next_beat = time.monotonic() + BEAT_SECONDS
         rows = self._book.rows(self._pool)
         try:
             told = hear(self._pool, self._process, self._name, _reports(rows))
