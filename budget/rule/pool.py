@@ -113,7 +113,7 @@ def advance(terms: PoolTerms, state: PoolState, now: int) -> None:
 
 def _refill(state: PoolState, d: int, split: Split, gain: float) -> None:
     """Let so much of a limit come back at the provider: first of what is explained."""
-    most = max(MOST_EXPLAINED, split.terms.period) * split.rate
+    most = max(MOST_EXPLAINED, split.period) * split.rate
     explained, excused = min(state.explained[d], most), min(state.excused[d], most)
     state.explained[d] = max(0.0, explained - gain)
     state.excused[d] = max(0.0, excused - max(0.0, gain - explained))
