@@ -85,7 +85,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """`handler404`: a problem below the API, Django's page elsewhere."""
     if not _is_api(request):
         return defaults.page_not_found(request, exception)
-    return Problem(404, f"Nothing is served at {request.path}.").response()
+    return Problem(404, _nothing_at(request.path)).response()
+
+
+def _nothing_at(path: str) -> str:
+    if path.count("/api/v1") > 1:
+        return f"Nothing is served at {path}: leave /api/v1 off the address of the service."
+    return f"Nothing is served at {path}."
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -20,6 +20,16 @@ def test_an_unknown_path_of_the_api_is_a_problem(path: str, method: str) -> None
     assert answer.json()["status"] == 404
 
 
+def test_an_address_that_has_the_apis_path_already_is_told_what_to_leave_off(
+    client: Client,
+) -> None:
+    for path, says in (("/api/v1/api/v1/admissions", True), ("/api/v1/nothing", False)):
+        answer = client.post(path)
+
+        assert answer.status_code == 404
+        assert ("leave /api/v1 off" in answer.json()["detail"]) is says
+
+
 def test_an_unknown_page_stays_a_page(client: Client) -> None:
     answer = client.get("/nothing")
 

@@ -27,6 +27,22 @@ def test_a_key_can_be_bound(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        ["--classes", "rescore,nightly"],
+        ["--classes", "rescore", "nightly"],
+        ["--classes", "rescore,", "nightly"],
+        ["--classes", "rescore", "--classes=nightly"],
+    ],
+)
+def test_several_classes_are_named_as_comes_to_hand(run: Run, options: list[str]) -> None:
+    claims_pool()
+    record = ApiKey.objects.get_from_key(run("create_api_key", "batch", *options)[-1])
+    assert [str(row) for row in record.classes.all()] == ["rescore", "nightly"]
+    assert (record.all_classes, record.all_pools) == (False, True)
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--classes", "rescore,nobody"], "There is no workload class nobody. There are: adjuster"),

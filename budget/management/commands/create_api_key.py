@@ -19,10 +19,11 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Names are separated by commas."""
+        """Slugs are separated by commas or spaces, and an option may come more than once."""
         parser.add_argument("name", help="what the key is for")
-        parser.add_argument("--classes", type=_slugs, help="only these workload classes: a,b")
-        parser.add_argument("--pools", type=_slugs, help="only these pools: p,q")
+        several: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "SLUG"}
+        parser.add_argument("--classes", **several, help="only these workload classes: a,b or a b")
+        parser.add_argument("--pools", **several, help="only these pools: p,q or p q")
 
     def handle(
         self,
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         """Print what the key may do, and on the last line the key alone."""
         if not 1 <= len(name) <= NAME_LENGTH:
             raise CommandError("NAME must have 1 to 50 characters.")
+        classes, pools = _slugs(classes), _slugs(pools)
         with transaction.atomic(), audit("create_api_key"):
             bound_classes = _rows(WorkloadClass, classes)
             bound_pools = _rows(Pool, pools)
@@ -51,8 +53,10 @@ class Command(BaseCommand):
         self.stdout.write(key)
 
 
-def _slugs(text: str) -> list[str]:
-    return [slug.strip() for slug in text.split(",") if slug.strip()]
+def _slugs(texts: list[str] | None) -> list[str] | None:
+    if texts is None:
+        return None
+    return [slug.strip() for text in texts for slug in text.split(",") if slug.strip()]
 
 
 def _rows(model: type[models.Model], slugs: list[str] | None) -> list[models.Model]:
