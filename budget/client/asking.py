@@ -7,8 +7,10 @@ from typing import cast
 
 from budget.client import stand_in
 from budget.client.gate import Gate
-from budget.client.service import service_of
+from budget.client.shared import service_of
 from budget.client.verdict import Admitted, Ask, Choice, Refused, Verdict
+
+AWAY = "away"
 
 
 def gate_to(url: str | None, key: str | None, when_unavailable: Choice) -> Gate:
@@ -49,6 +51,8 @@ def _wait_of(verdict: Verdict, asked_at: float) -> float | None:
     refused: Refused = verdict
     if refused.retry_after_ms is None or refused.ask.deadline_ms is None:
         return None
+    if refused.reason == AWAY:
+        return None  # nobody keeps its place, and it would be counted once for each try
     left = refused.ask.deadline_ms / 1000 - (time.monotonic() - asked_at)
     seconds = refused.retry_after_ms / 1000
     return seconds if seconds < left else None

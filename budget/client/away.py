@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from budget.client.book import Book, Line
-from budget.client.local import Share
+from budget.client.local import LocalFloor
 from budget.client.terms import ClassTerms, Terms
 from budget.client.verdict import Admitted, Ask, Choice, Ending, Refused, Verdict
 from budget.providers import Tokens, counted
@@ -27,12 +27,18 @@ class Away:
     def __init__(self, book: Book, unknown: Choice = "shed") -> None:
         if unknown not in ("admit", "shed"):
             raise ValueError(f"when_unavailable: {unknown!r}; write admit or shed.")
-        self._book = book
+        self.book = book
         self._unknown: Choice = unknown
         self._terms: dict[str, Terms] = {}
-        self._shares: dict[tuple[str, str], Share] = {}
+        self._shares: dict[tuple[str, str], LocalFloor] = {}
         self._guard = threading.Lock()
         self._said: set[Line] = set()
+
+    def heir(self, book: Book) -> "Away":
+        """As much as a forked child may go on with: the terms, and shares of its own."""
+        heir = Away(book, self._unknown)
+        heir._terms = dict(self._terms)
+        return heir
 
     def learn(self, pool: str, terms: Terms) -> None:
         """Take in a pool's present terms. The service is there, so an outage is over."""
@@ -70,7 +76,7 @@ class Away:
         assert admitted.away is not None, "only such calls are settled here"
         if ending.outcome not in ("cancelled", "rate_limited"):
             line = (ask.pool, ask.workload_class, admitted.away)
-            self._book.used(line, ending.used, _estimated(ask))
+            self.book.used(line, ending.used, _estimated(ask))
         terms = self._terms.get(ask.pool)
         share = self._shares.get((ask.pool, ask.workload_class or (terms and terms.untagged) or ""))
         if admitted.away == "local" and terms is not None and share is not None:
@@ -80,7 +86,7 @@ class Away:
         with self._guard:
             share = self._shares.get((ask.pool, slug))
             if share is None:
-                share = self._shares[ask.pool, slug] = Share(terms, slug)
+                share = self._shares[ask.pool, slug] = LocalFloor(terms, slug)
         wait = share.wait_for(_costs(terms, ask))
         if wait is None:
             return self._admitted(ask, "local", "within this process's part of the class's floor")
@@ -96,11 +102,11 @@ class Away:
         return decide(ask, choice, why)
 
     def _admitted(self, ask: Ask, choice: Choice, why: str) -> Verdict:
-        self._book.admitted(self._say(ask, choice, "admitted", why), _estimated(ask))
+        self.book.admitted(self._say(ask, choice, "admitted", why), _estimated(ask))
         return Admitted(None, ask, away=choice)
 
     def _shed(self, ask: Ask, choice: Choice, why: str, again_ms: int = AGAIN_MS) -> Verdict:
-        self._book.shed(self._say(ask, choice, "shed", why))
+        self.book.shed(self._say(ask, choice, "shed", why))
         detail = f"The budget service can't be reached, and the call was shed: {why}."
         return Refused(ask, 429, "away", detail, max(1, again_ms))
 

@@ -18,6 +18,8 @@ class Workload:
     tags: Mapping[str, str] = field(default_factory=dict)
     outer: "Workload | None" = field(default=None, repr=False, compare=False)
     """That of the block around."""
+    block: object = field(default=None, repr=False, compare=False)
+    """Which block it was begun by."""
 
     @property
     def remaining_seconds(self) -> float | None:

@@ -1,4 +1,4 @@
-"""A thread that runs a process's errands to the service, in order, and again when it is back."""
+"""A thread that runs a process's errands to the service, and again when it is back."""
 
 import logging
 import sys
@@ -6,94 +6,91 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
-from budget.client.away import Away as WhileAway
-from budget.client.book import Book
 from budget.client.breaker import Breaker
-from budget.client.errands import Errand, Observe
-from budget.client.link import Away, Link
-from budget.client.terms import terms_of
+from budget.client.errands import Errand, Observe, Renew
+from budget.client.heartbeat import Heartbeat
+from budget.client.link import Link, NoAnswer
 
 logger = logging.getLogger("budget.client")
 
-HEARTBEAT_SECONDS = 30.0
 MOST_ERRANDS = 10_000
 """Errands that wait; beyond it the oldest are dropped, and their leases run out."""
-OK = 200
+OLDEST_SECONDS = 3_600.0
+"""For how long one is tried that is never answered as it should be."""
+SHORTEST_REST, LONGEST_REST = 0.1, 5.0
+"""Seconds after one that wasn't."""
+SAY_SECONDS = 60.0
+
+Step = Callable[[], None]
 
 
 class Courier:
-    """Runs errands, tells the service that this process is there, and looks whether it is back.
+    """Runs errands and heartbeats one after the other, and looks whether the service is back.
 
-    One thread, started by the first thing there is to do. It ends with the process.
+    One thread, started by the first thing there is to do. It ends with the process. An errand
+    may take longer than a call would wait for; only a service that can't be reached at all is
+    taken to be away because of one.
     """
 
-    def __init__(
-        self, link: Link, breaker: Breaker, book: Book, away: WhileAway, caller: dict[str, Any]
-    ) -> None:
-        self._link, self._breaker, self._book, self._away = link, breaker, book, away
-        self._caller = caller
-        """`process` and `name`, as `POST /callers` takes them."""
-        self.forget()
-
-    def forget(self) -> None:
-        """Begin afresh, as in a forked child: what waits is the parent's."""
+    def __init__(self, link: Link, breaker: Breaker, heart: Heartbeat) -> None:
+        self._link, self._breaker, self._heart = link, breaker, heart
         self._change = threading.Condition()
-        self._errands: deque[Errand] = deque()
-        self._beats: dict[str, float] = {}
-        """When each pool is to be heard of next."""
+        self._errands: deque[tuple[Errand, float]] = deque()
+        """And until when they are tried."""
         self._thread: threading.Thread | None = None
-        self._busy = False
-        self._closing = False
-        self._dropped = 0
+        self._busy = self._closing = False
+        self._rest, self._rest_until = SHORTEST_REST, 0.0
+        self._lost, self._said_at = 0, 0.0
 
     def put(self, errand: Errand) -> None:
-        """Run an errand as soon as can be."""
+        """Run an errand as soon as can be; a lease first."""
         with self._change:
             if len(self._errands) >= MOST_ERRANDS:
                 self._errands.popleft()
-                self._dropped += 1
-            self._errands.append(errand)
+                self._lost += 1
+            append = self._errands.appendleft if isinstance(errand, Renew) else self._errands.append
+            append((errand, time.monotonic() + OLDEST_SECONDS))
             self._wake()
 
     def know(self, pool: str) -> None:
         """Keep a pool's terms, from now on."""
-        if pool not in self._beats:
+        if not self._heart.knows(pool):
             with self._change:
-                self._beats.setdefault(pool, 0.0)
+                self._heart.hurry([pool])
                 self._wake()
 
-    def look(self) -> None:
-        """There is something to look after: the service was found away."""
-        with self._change:
-            self._wake()
+    def found_away(self, away: NoAnswer) -> None:
+        """Whoever found the service away says so."""
+        if self._breaker.trip():
+            logger.warning("The budget service at %s is away: %s.", self._link.url, away)
+            with self._change:
+                self._wake()
 
     def flush(self, seconds: float) -> bool:
         """Wait until all errands are run, but no longer. Gives whether they were."""
         with self._change:
             return self._change.wait_for(lambda: not self._errands and not self._busy, seconds)
 
-    def close(self, seconds: float) -> None:
-        """Run what waits, for so many seconds at most, and end the thread."""
+    def close(self, seconds: float, pools: set[str]) -> None:
+        """Run what waits and tell of these pools, for so many seconds at most; end the thread."""
         if self._thread is None:
             return
-        self._tell_away(seconds)
-        self.flush(seconds)
+        end = time.monotonic() + seconds
+        if not self._breaker.is_open:
+            with self._change:
+                self._heart.hurry(pools)
+                self._change.notify_all()
+                self._change.wait_for(self._is_idle, seconds)
         with self._change:
             self._closing = True
             self._change.notify_all()
-        self._thread.join(seconds)
+        self._thread.join(max(0.0, end - time.monotonic()))
 
-    def _tell_away(self, seconds: float) -> None:
-        if self._breaker.is_open or not self._book.pools:
-            return
-        with self._change:
-            for pool in self._book.pools:
-                self._beats[pool] = 0.0
-            self._change.notify_all()
-            told: Callable[[], bool] = lambda: not self._book.pools  # noqa: E731
-            self._change.wait_for(told, seconds)
+    def _is_idle(self) -> bool:
+        due = self._heart.due
+        hurries = due is not None and due[1] <= 0
+        return self._breaker.is_open or not (self._errands or self._busy or hurries)
 
     def _wake(self) -> None:
         if sys.is_finalizing():
@@ -108,8 +105,9 @@ class Courier:
         while step := self._next_step():
             try:
                 step()
-            except Away as away:
-                self._lost(away)
+                self._rest = SHORTEST_REST
+            except NoAnswer as away:
+                self._put_off(away)
             except Exception:
                 # A fault of ours must not end what everybody's settlements depend on.
                 logger.exception("An errand to the budget service failed")
@@ -117,9 +115,10 @@ class Courier:
                 with self._change:
                     self._busy = False
                     self._change.notify_all()
+            self._say_what_was_lost()
 
-    def _next_step(self) -> Callable[[], None] | None:
-        """What is to be done next; None once there is nothing and nobody any more."""
+    def _next_step(self) -> Step | None:
+        """What is to be done next; None once the process ends."""
         with self._change:
             while not self._closing:
                 step, seconds = self._due()
@@ -129,65 +128,51 @@ class Courier:
                 self._change.wait(seconds)
             return None
 
-    def _due(self) -> tuple[Callable[[], None] | None, float | None]:
+    def _due(self) -> tuple[Step | None, float | None]:
         """What is due, or in how many seconds something will be."""
-        now = time.monotonic()
         until_look = self._breaker.seconds_until_look
         if until_look is not None:
             return (self._look, None) if until_look <= 0 else (None, until_look)
-        pool = min(self._beats, key=lambda name: self._beats[name], default=None)
-        if pool is not None and self._beats[pool] <= now:
-            return (lambda: self._beat(pool)), None
+        resting = self._rest_until - time.monotonic()
+        if resting > 0:
+            return None, resting
+        beat = self._heart.due
+        if beat is not None and beat[1] <= 0:
+            pool = beat[0]
+            return (lambda: self._heart.beat(pool)), None
         if self._errands:
-            errand = self._errands.popleft()
-            return (lambda: self._do(errand)), None
-        return None, None if pool is None else self._beats[pool] - now
+            errand, until = self._errands.popleft()
+            return (lambda: self._do(errand, until)), None
+        return None, None if beat is None else beat[1]
 
-    def _do(self, errand: Errand) -> None:
+    def _do(self, errand: Errand, until: float) -> None:
         try:
             errand.run(self._link)
-        except Away:
-            if not isinstance(errand, Observe):  # which would be stale
-                with self._change:
-                    self._errands.appendleft(errand)
+        except NoAnswer:
+            # To the end, so that one that is never answered keeps no other from its turn.
+            with self._change:
+                if isinstance(errand, Observe) or time.monotonic() > until:
+                    self._lost += 1
+                else:
+                    self._errands.append((errand, until))
             raise
 
     def _look(self) -> None:
-        pools = sorted(self._book.pools | self._beats.keys())
-        for pool in pools:
-            self._beat(pool)
+        self._heart.look()
         if self._breaker.close():
-            dropped, self._dropped = self._dropped, 0
-            lost = f" {dropped} errands were lost meanwhile." if dropped else ""
-            logger.warning("The budget service at %s is back.%s", self._link.url, lost)
+            logger.warning("The budget service at %s is back.", self._link.url)
 
-    def _beat(self, pool: str) -> None:
-        """Say that this process is there and what it decided alone; learn the pool's terms."""
-        self._beats[pool] = time.monotonic() + HEARTBEAT_SECONDS
-        rows = self._book.rows(pool)
-        reply = self._link.post("callers", {**self._caller, "pool": pool, "away": rows})
-        if reply.status != OK:
-            said = reply.body.get("detail", reply.status)
-            logger.warning("The budget service says of %s, told %s: %s", pool, rows, said)
-            if rows:
-                # Told again they would be refused again, and with them all there is to say.
-                self._book.taken(rows)
-                self._beats[pool] = 0.0
-            return
-        self._book.taken(rows)
-        try:
-            self._away.learn(pool, terms_of(reply.body))
-        except (KeyError, TypeError, ValueError) as error:
-            logger.warning("The terms of %s can't be read: %r", pool, error)
-
-    def _lost(self, away: Away) -> None:
+    def _put_off(self, away: NoAnswer) -> None:
         if self._breaker.is_open:
             self._breaker.still_away()
-        else:
+        elif away.unreachable:
             self.found_away(away)
+        else:
+            self._rest_until = time.monotonic() + self._rest
+            self._rest = min(2 * self._rest, LONGEST_REST)
 
-    def found_away(self, away: Away) -> None:
-        """Whoever found the service away says so."""
-        if self._breaker.trip():
-            logger.warning("The budget service at %s is away: %s.", self._link.url, away)
-            self.look()
+    def _say_what_was_lost(self) -> None:
+        now = time.monotonic()
+        if self._lost and now > self._said_at + SAY_SECONDS:
+            self._said_at, lost, self._lost = now, self._lost, 0
+            logger.warning("%s errands to the budget service were given up.", lost)

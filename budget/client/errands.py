@@ -26,7 +26,7 @@ class Settle:
     ending: Ending
 
     def run(self, link: Link) -> None:
-        """Raises Away."""
+        """Raises NoAnswer."""
         path, ending = f"admissions/{self.admitted.id}/settle", self.ending
         reply = link.post(path, _settlement(ending.outcome, *ending.used))
         if reply.status == TOO_MUCH:
@@ -46,7 +46,7 @@ class Renew:
     seconds: float
 
     def run(self, link: Link) -> None:
-        """Raises Away."""
+        """Raises NoAnswer."""
         path = f"admissions/{self.id}/renew"
         _check(link.post(path, {"extend_ms": max(1, round(1000 * self.seconds))}), path)
 
@@ -58,7 +58,7 @@ class Undo:
     ask: Ask
 
     def run(self, link: Link) -> None:
-        """Raises Away."""
+        """Raises NoAnswer."""
         reply = link.post("admissions", body_of(self.ask), self.ask.key)
         if reply.status == ADMITTED:
             path = f"admissions/{reply.body['id']}/settle"
@@ -76,7 +76,7 @@ class Observe:
     clock: Callable[[], float]
 
     def run(self, link: Link) -> None:
-        """Raises Away. What is too old to say anything isn't told."""
+        """Raises NoAnswer. What is too old to say anything isn't told."""
         standing, age_ms = self.standing, round(1000 * (self.clock() - self.at))
         if age_ms > OLDEST_MS:
             return

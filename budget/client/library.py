@@ -6,18 +6,8 @@ from typing import Any
 from budget.client.exchange import Exchange
 from budget.client.refusal import body_of, headers_of
 from budget.client.streams import Metered, MeteredAsync
+from budget.client.unreached import unreached
 from budget.client.verdict import Refused
-
-UNREACHED = (
-    "ConnectError",
-    "ConnectTimeout",
-    "PoolTimeout",
-    "WriteError",
-    "WriteTimeout",
-    "UnsupportedProtocol",
-    "ProxyError",
-)
-"""Errors after which the provider can't have seen the whole request."""
 
 
 class Library:
@@ -25,9 +15,7 @@ class Library:
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
-        self.unreached: tuple[type[Exception], ...] = tuple(
-            getattr(module, name) for name in UNREACHED
-        )
+        self.unreached = unreached(module)
         self._stream: Any = type("MeteredStream", (Metered, module.SyncByteStream), {})
         self._async_stream: Any = type(
             "MeteredAsyncStream", (MeteredAsync, module.AsyncByteStream), {}

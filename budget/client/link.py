@@ -9,29 +9,25 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import httpx2
 
+from budget.client.unreached import unreached
+
 PATH = "/api/v1/"
-CONNECT_SECONDS = 0.25
-READ_SECONDS = 0.5
-FIRST_READ_SECONDS = 1.0
-"""For the first answers: a service that just came up takes longer for them."""
-NEVER_ARRIVED = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
-    httpx2.UnsupportedProtocol,
-    httpx2.ProxyError,
-)
-"""Errors after which the other side can't have seen the whole request."""
+ERRAND_SECONDS = 5.0
+"""For what nobody waits for."""
+NEVER_ARRIVED = unreached(httpx2)
+UNREACHABLE = (httpx2.ConnectError, httpx2.ConnectTimeout)
 DOWN = 500
 
 
-class Away(Exception):
+class NoAnswer(Exception):
     """The service didn't answer, or something else did in its place."""
 
-    def __init__(self, reason: str, perhaps_done: bool = False) -> None:
+    def __init__(self, reason: str, perhaps_done: bool = False, unreachable: bool = False) -> None:
         super().__init__(reason)
         self.perhaps_done = perhaps_done
         """Whether what was asked may have been done all the same."""
+        self.unreachable = unreachable
+        """Whether there is nobody at its address."""
 
 
 class Reply(NamedTuple):
@@ -45,17 +41,17 @@ class Reply(NamedTuple):
 class Link:
     """Sends requests to one service under one key.
 
-    Limits are in seconds: for connecting, and for each wait for a part of the answer.
+    `connect_seconds` bounds how long it takes to be connected.
     """
 
-    def __init__(self, url: str, key: str, connect_seconds: float, read_seconds: float) -> None:
+    def __init__(self, url: str, key: str, connect_seconds: float) -> None:
         self.url = _address(url)
         self._headers = {
             "Authorization": f"Api-Key {_key(key)}",
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",
         }
-        self._connect, self._read = connect_seconds, read_seconds
+        self._connect = connect_seconds
         self.forget()
 
     def forget(self) -> None:
@@ -67,21 +63,19 @@ class Link:
         self._users: WeakKeyDictionary[Any, WeakSet[Any]] = WeakKeyDictionary()
 
     def post(
-        self, path: str, body: Mapping[str, Any], key: str | None = None, first: bool = False
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        key: str | None = None,
+        seconds: float = ERRAND_SECONDS,
     ) -> Reply:
-        """The answer to a request. Raises Away.
-
-        `first`: nothing is known yet that could be done without an answer.
-        """
-        content, headers = _content(body), _named(key)
+        """The answer to a request, if each part of it comes so soon. Raises NoAnswer."""
+        content, headers, timeout = _content(body), _named(key), self._timeout(seconds)
         try:
-            return _reply(
-                self._connected().post(
-                    path, content=content, headers=headers, timeout=self._timeout(first)
-                )
-            )
+            client = self._connected()
+            return _reply(client.post(path, content=content, headers=headers, timeout=timeout))
         except httpx2.HTTPError as error:
-            raise _away(error) from None
+            raise _no_answer(error) from None
 
     async def post_async(
         self,
@@ -89,22 +83,16 @@ class Link:
         path: str,
         body: Mapping[str, Any],
         key: str | None = None,
-        first: bool = False,
+        seconds: float = ERRAND_SECONDS,
     ) -> Reply:
         """As `post`, in the running event loop, on behalf of a user who will `leave` it."""
-        loop = asyncio.get_running_loop()
-        self._users.setdefault(loop, WeakSet()).add(user)
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = httpx2.AsyncClient(**self._options())
-        content, headers = _content(body), _named(key)
+        client = self._connected_async(user)
+        content, headers, timeout = _content(body), _named(key), self._timeout(seconds)
         try:
-            timeout = self._timeout(first)
-            return _reply(
-                await client.post(path, content=content, headers=headers, timeout=timeout)
-            )
+            answer = await client.post(path, content=content, headers=headers, timeout=timeout)
         except httpx2.HTTPError as error:
-            raise _away(error) from None
+            raise _no_answer(error) from None
+        return _reply(answer)
 
     async def leave(self, user: object) -> None:
         """Close the running event loop's connections once the last of their users has left."""
@@ -127,8 +115,19 @@ class Link:
                     self._client = httpx2.Client(**self._options())
         return self._client
 
-    def _timeout(self, first: bool) -> httpx2.Timeout:
-        seconds = max(self._read, FIRST_READ_SECONDS) if first else self._read
+    def _connected_async(self, user: object) -> httpx2.AsyncClient:
+        loop = asyncio.get_running_loop()
+        # A loop that nobody left before it ended can't be waited for to be collected: its client
+        # holds it.
+        for ended in [known for known in self._clients if known.is_closed()]:
+            del self._clients[ended]
+        self._users.setdefault(loop, WeakSet()).add(user)
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = httpx2.AsyncClient(**self._options())
+        return client
+
+    def _timeout(self, seconds: float) -> httpx2.Timeout:
         return httpx2.Timeout(seconds, connect=self._connect)
 
     def _options(self) -> dict[str, Any]:
@@ -137,7 +136,8 @@ class Link:
             "headers": self._headers,
             # Neither a proxy nor a .netrc of the provider's stands between two of our own.
             "trust_env": False,
-            "limits": httpx2.Limits(max_connections=100, max_keepalive_connections=100),
+            # As many as the transports have to the provider: nobody queues for one here.
+            "limits": httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
         }
 
 
@@ -166,19 +166,23 @@ def _named(key: str | None) -> dict[str, str]:
 
 
 def _reply(response: httpx2.Response) -> Reply:
-    """What was answered. Raises Away for anything that isn't the service's own JSON."""
+    """What was answered. Raises NoAnswer for anything that isn't the service's own JSON."""
     if response.status_code >= DOWN:
-        raise Away(f"it answered {response.status_code}")
+        raise NoAnswer(f"it answered {response.status_code}")
     try:
         body = json.loads(response.content)
     except ValueError:
         body = None
     if not isinstance(body, dict):
         kind = response.headers.get("content-type", "nothing").partition(";")[0]
-        raise Away(f"it answered {response.status_code} with {kind} instead of JSON")
+        raise NoAnswer(f"it answered {response.status_code} with {kind} instead of JSON")
     return Reply(response.status_code, response.headers, body)
 
 
-def _away(error: httpx2.HTTPError) -> Away:
+def _no_answer(error: httpx2.HTTPError) -> NoAnswer:
     said = f"{type(error).__name__}: {error}".rstrip(": ")
-    return Away(said, perhaps_done=not isinstance(error, NEVER_ARRIVED))
+    return NoAnswer(
+        said,
+        perhaps_done=not isinstance(error, NEVER_ARRIVED),
+        unreachable=isinstance(error, UNREACHABLE),
+    )

@@ -9,7 +9,7 @@ from budget.client.terms import LimitTerms, Terms
 GAUGE = "gauge"
 
 
-class Share:
+class LocalFloor:
     """One class's floor on every limit of a pool, divided by the number of processes.
 
     A bucket or window becomes a token bucket of the floor's size that refills at the floor's

@@ -11,7 +11,6 @@ from budget.client.library import Library
 from budget.client.meter import Meter
 from budget.client.source import BETWEEN
 from budget.client.verdict import Admitted, Choice, Refused, Verdict
-from budget.client.watch import watch
 
 READABLE = "gzip"
 """The encoding that answers may have, so that what they report can be read."""
@@ -81,7 +80,6 @@ class SyncMetering(Metering):
     def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
         request.headers["accept-encoding"] = READABLE
         exchange = self._meter.exchange_of(call, admitted)
-        watch.begin(exchange)
         try:
             response = self._inner.handle_request(request)
         except self.library.unreached:
@@ -90,8 +88,6 @@ class SyncMetering(Metering):
         except BaseException:
             exchange.broke()
             raise
-        finally:
-            watch.end(exchange)
         return self.library.metered(response, exchange)
 
 
@@ -120,7 +116,6 @@ class AsyncMetering(Metering):
     async def _send(self, request: Any, call: Call, admitted: Admitted) -> Any:
         request.headers["accept-encoding"] = READABLE
         exchange = self._meter.exchange_of(call, admitted)
-        watch.begin(exchange)
         try:
             response = await self._inner.handle_async_request(request)
         except self.library.unreached:
@@ -129,6 +124,4 @@ class AsyncMetering(Metering):
         except BaseException:
             exchange.broke()
             raise
-        finally:
-            watch.end(exchange)
         return self.library.metered_async(response, exchange)

@@ -8,17 +8,22 @@ from collections.abc import Callable
 from uuid import uuid4
 from weakref import WeakSet
 
-from budget.client.away import Away as WhileAway
+from budget.client.away import Away
 from budget.client.book import Book
 from budget.client.breaker import Breaker
 from budget.client.courier import Courier
 from budget.client.errands import Observe, Renew, Settle, Undo
-from budget.client.link import CONNECT_SECONDS, READ_SECONDS, Away, Link
+from budget.client.heartbeat import Heartbeat
+from budget.client.link import Link, NoAnswer
 from budget.client.reading import body_of, verdict_of
 from budget.client.verdict import Admitted, Ask, Choice, Ending, Verdict
 from budget.client.watch import watch
 from budget.providers.standing import Standing
 
+CONNECT_SECONDS = 0.25
+READ_SECONDS = 0.5
+FIRST_READ_SECONDS = 1.0
+"""For the first answers: a service that just came up takes longer for them."""
 EXIT_SECONDS = 2.0
 """How long a process that ends still runs its errands."""
 OBSERVE_SECONDS = 1.0
@@ -28,9 +33,10 @@ OBSERVE_SECONDS = 1.0
 class Service:
     """A `Gate` to the service at `url`, as the owner of `key`.
 
-    `connect_seconds` and `read_seconds` bound each admission; then, and until it is back, the
-    pool's policy decides what calls do (`when_unavailable` of each class), and before it has
-    been heard of, the argument of that name does.
+    `connect_seconds` bounds how long an admission takes to be connected, and `read_seconds` each
+    wait for a part of its answer; then, and until the service is back, the pool's policy
+    decides what calls do (`when_unavailable` of each class), and before it has been heard of,
+    the argument of that name does.
 
     Safe to share between threads and event loops, and to use in a forked child.
     Raises ValueError for an address or a key that can't be one.
@@ -45,9 +51,9 @@ class Service:
         read_seconds: float = READ_SECONDS,
         when_unavailable: Choice = "shed",
     ) -> None:
-        self._link = Link(url, key, connect_seconds, read_seconds)
-        self._when_unavailable = when_unavailable
-        self._begin()
+        self._link = Link(url, key, connect_seconds)
+        self._read_seconds = read_seconds
+        self._begin(Away(Book(), when_unavailable))
         _services.add(self)
 
     def admit(self, ask: Ask) -> Verdict:
@@ -55,11 +61,11 @@ class Service:
         self._courier.know(ask.pool)
         if self._breaker.is_open:
             return self._away.decide(ask)
-        first = not self._away.knows(ask.pool)
+        seconds = self._patience(ask)
         try:
-            reply = self._link.post("admissions", body_of(ask), ask.key, first)
+            reply = self._link.post("admissions", body_of(ask), ask.key, seconds)
             verdict = verdict_of(ask, reply)
-        except Away as away:
+        except NoAnswer as away:
             return self._alone(ask, away)
         except BaseException:
             self._courier.put(Undo(ask))
@@ -72,11 +78,11 @@ class Service:
         self._courier.know(ask.pool)
         if self._breaker.is_open:
             return self._away.decide(ask)
-        first = not self._away.knows(ask.pool)
+        seconds = self._patience(ask)
         try:
-            reply = await self._link.post_async(user, "admissions", body_of(ask), ask.key, first)
+            reply = await self._link.post_async(user, "admissions", body_of(ask), ask.key, seconds)
             verdict = verdict_of(ask, reply)
-        except Away as away:
+        except NoAnswer as away:
             return self._alone(ask, away)
         except BaseException:
             self._courier.put(Undo(ask))
@@ -116,59 +122,47 @@ class Service:
     def close(self, seconds: float = EXIT_SECONDS) -> None:
         """Tell what is left, for so many seconds at most, and close the connections."""
         watch.settle_dropped()
-        self._courier.close(seconds)
+        self._courier.close(seconds, self._away.book.pools)
         self._link.close()
 
-    def _alone(self, ask: Ask, away: Away) -> Verdict:
+    def _patience(self, ask: Ask) -> float:
+        known = self._away.knows(ask.pool)
+        return self._read_seconds if known else max(self._read_seconds, FIRST_READ_SECONDS)
+
+    def _alone(self, ask: Ask, away: NoAnswer) -> Verdict:
         if away.perhaps_done and ask.key is not None:
             self._courier.put(Undo(ask))
         self._courier.found_away(away)
         return self._away.decide(ask)
 
-    def _begin(self) -> None:
+    def _begin(self, away: Away) -> None:
         """What belongs to one process."""
-        caller = {"process": str(uuid4()), "name": f"{socket.gethostname()[:150]}:{os.getpid()}"}
-        self._breaker = Breaker()
-        self._book = Book()
-        self._away = WhileAway(self._book, self._when_unavailable)
-        self._courier = Courier(self._link, self._breaker, self._book, self._away, caller)
+        self._away, self._breaker = away, Breaker()
+        heart = Heartbeat(self._link, away.book, away, dict(_caller))
+        self._courier = Courier(self._link, self._breaker, heart)
         self._observed: dict[str, float] = {}
 
     def _start_afresh(self) -> None:
         self._link.forget()
-        self._begin()
+        self._begin(self._away.heir(Book()))
+
+
+def _this_process() -> dict[str, str]:
+    """As `POST /callers` knows it."""
+    return {"process": str(uuid4()), "name": f"{socket.gethostname()[:150]}:{os.getpid()}"}
 
 
 _services: "WeakSet[Service]" = WeakSet()
-_shared: dict[tuple[str, str, Choice], Service] = {}
-
-URL_VARIABLE = "TOKEN_BUDGET_URL"
-KEY_VARIABLE = "TOKEN_BUDGET_KEY"
-
-
-def service_of(url: str | None, key: str | None, when_unavailable: Choice = "shed") -> Service:
-    """This process's one gate to a service; address and key from the environment unless given.
-
-    Raises ValueError if neither says.
-    """
-    url, key = url or os.environ.get(URL_VARIABLE), key or os.environ.get(KEY_VARIABLE)
-    if not url:
-        raise ValueError(f"url: give the address of the service, or set {URL_VARIABLE}.")
-    if not key:
-        raise ValueError(f"key: give the API key of the service, or set {KEY_VARIABLE}.")
-    name = (url, key, when_unavailable)
-    if name not in _shared:
-        _shared.setdefault(name, Service(url, key, when_unavailable=when_unavailable))
-    return _shared[name]
+_caller = _this_process()
 
 
 def _in_child() -> None:
+    _caller.update(_this_process())
     for service in list(_services):
         service._start_afresh()
 
 
 def _at_exit() -> None:
-    watch.settle_all()
     for service in list(_services):
         service.close()
 

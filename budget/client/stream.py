@@ -37,6 +37,9 @@ class StreamMeter:
         """Whether it came to its proper end."""
         self.failed = False
         """Whether it told of an error."""
+        self.error = b""
+        """The error, as the body of an answer would have it."""
+        self.error_kind = ""
 
     def feed(self, chunk: bytes) -> None:
         """The next bytes of the stream, split anywhere."""
@@ -58,7 +61,8 @@ class StreamMeter:
         kind = said.get("type")
         kind = kind if isinstance(kind, str) else event.name
         self.completed |= kind in ENDS
-        self.failed |= kind in ERRORS or bool(said.get("error"))
+        if kind in ERRORS or said.get("error"):
+            self._take_error(said)
         self._count(said)
         if self._api == "responses":
             delta = said.get("delta")
@@ -66,6 +70,13 @@ class StreamMeter:
                 self.produced_bytes += size(delta)
         else:
             self.produced_bytes += _written(said)
+
+    def _take_error(self, said: dict[str, Any]) -> None:
+        response = said.get("response")
+        error = said.get("error") or (isinstance(response, dict) and response.get("error")) or said
+        self.failed, self.error = True, json.dumps({"error": error}).encode()
+        if isinstance(error, dict):
+            self.error_kind = str(error.get("code") or error.get("type") or "")
 
     def _count(self, said: dict[str, Any]) -> None:
         """The latest counts hold: all of them are of the stream so far."""

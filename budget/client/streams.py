@@ -30,7 +30,15 @@ class Metered:
         self._exchange.ended()
 
     def close(self) -> None:
-        """The caller wants no more of it."""
+        """The caller wants no more of it; of an error, what the SDK leaves unread is read."""
+        try:
+            if self._exchange.wants_error:
+                for chunk in self._inner:
+                    self._exchange.feed(chunk)
+                    if not self._exchange.wants_error:
+                        break
+        except Exception:
+            self._exchange.broke()
         try:
             self._inner.close()
         finally:
@@ -58,7 +66,15 @@ class MeteredAsync:
         self._exchange.ended()
 
     async def aclose(self) -> None:
-        """The caller wants no more of it."""
+        """The caller wants no more of it; of an error, what the SDK leaves unread is read."""
+        try:
+            if self._exchange.wants_error:
+                async for chunk in self._inner:
+                    self._exchange.feed(chunk)
+                    if not self._exchange.wants_error:
+                        break
+        except Exception:
+            self._exchange.broke()
         try:
             await self._inner.aclose()
         finally:

@@ -19,6 +19,8 @@ _follows = False
 def follow() -> None:
     """From now on, threads follow. Once per process; again changes nothing."""
     global _follows
+    if _follows:
+        return  # a lock that was held as a process forked is never given back
     with _guard:
         if not _follows:
             _follows = True

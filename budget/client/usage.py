@@ -1,6 +1,7 @@
 """What a provider's answer says a call used."""
 
 import json
+import re
 from typing import Any
 
 from budget.client.call import MOST_TOKENS, Api, Call
@@ -18,8 +19,19 @@ REPORTED = {
 """Without which a report says nothing."""
 
 
+TAIL = 8_192
+"""Bytes at the end of an answer of embeddings in which it reports."""
+LAST_REPORT = re.compile(rb'"usage"\s*:\s*(\{[^{}]*\})(?!.*"usage")', re.DOTALL)
+
+
 def used_of(call: Call, body: bytes) -> Tokens | None:
-    """What an answer in JSON reports; None if it reports nothing, or nonsense."""
+    """What an answer in JSON reports; None if it reports nothing, or nonsense.
+
+    Of an answer of embeddings only the end is looked at: the rest are megabytes of numbers.
+    """
+    if call.api == "embeddings":
+        report = LAST_REPORT.search(body[-TAIL:])
+        body = b'{"usage": %s}' % report[1] if report else b""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

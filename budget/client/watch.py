@@ -1,5 +1,6 @@
-"""Looks after calls that nobody else does: those that wait long, and those that were dropped."""
+"""Looks after calls that are under way: keeps their leases, and settles those that were dropped."""
 
+import logging
 import os
 import queue
 import threading
@@ -7,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
+
+logger = logging.getLogger("budget.client")
 
 TICK_SECONDS = 1.0
 
@@ -29,7 +32,7 @@ Dropped = tuple[Watched, Callable[[], object] | None]
 
 
 class Watch:
-    """Once a second renews the leases of calls that wait for their answer to begin.
+    """Once a second renews the leases of calls that take long.
 
     And settles those whose answer was dropped without being closed. That is found out by the
     garbage collector, in the middle of anything; hence a queue that may be used there, and a
@@ -42,24 +45,22 @@ class Watch:
     def forget(self) -> None:
         """Begin afresh, as in a forked child."""
         self._guard = threading.Lock()
-        self._begun: WeakSet[Watched] = WeakSet()
-        self._waiting: WeakSet[Watched] = WeakSet()
+        self._open: WeakSet[Watched] = WeakSet()
         self._dropped: queue.SimpleQueue[Dropped] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def begin(self, call: Watched) -> None:
-        """Nobody but the caller hears of it for now."""
+        """It is under way."""
         with self._guard:
-            self._begun.add(call)
-            self._waiting.add(call)
-            if self._thread is None:
+            self._open.add(call)
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="budget-watch", daemon=True)
                 self._thread.start()
 
     def end(self, call: Watched) -> None:
-        """Its answer has begun, or will not; or it has ended."""
+        """It is settled."""
         with self._guard:
-            self._waiting.discard(call)
+            self._open.discard(call)
 
     def drop(self, call: Watched, hang_up: Callable[[], object] | None = None) -> None:
         """Nobody has its answer any more; for finalizers.
@@ -82,23 +83,30 @@ class Watch:
     def settle_all(self) -> None:
         """Settle every call that is under way: the process ends, and threads can't be started."""
         with self._guard:
-            begun = list(self._begun)
-        for call in begun:
-            if call.is_open:
-                call.closed()
+            under_way = list(self._open)
+        for call in under_way:
+            _end(call, None)
 
     def _run(self) -> None:
         while True:
             self.settle_dropped(TICK_SECONDS)
-            with self._guard:
-                waiting = list(self._waiting)
-            for call in waiting:
+            self._keep_leases()
+
+    def _keep_leases(self) -> None:
+        with self._guard:
+            under_way = list(self._open)
+        for call in under_way:
+            try:
                 call.keep_lease()
-            del waiting
+            except Exception:
+                logger.exception("A lease can't be renewed")
 
 
 def _end(call: Watched, hang_up: Callable[[], object] | None) -> None:
-    call.closed()
+    try:
+        call.closed()
+    except Exception:
+        logger.exception("A call can't be settled")
     if hang_up is not None:
         with suppress(Exception):  # The connection may be gone in any way.
             hang_up()

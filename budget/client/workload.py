@@ -20,7 +20,8 @@ class workload:  # noqa: N801 - it reads as a statement
 
     `deadline` is in seconds from the block's start. Within another block it can only tighten
     that one's deadline, and its tags are added to that one's. The block is followed by threads
-    started in it, by work handed to a ThreadPoolExecutor, and by asyncio tasks.
+    started in it, by work handed to a ThreadPoolExecutor, and by asyncio tasks. In a generator it
+    should not reach over a `yield`: whoever takes its items would go on as that work.
 
     Raises ValueError, which names the argument, for what the service would refuse.
     """
@@ -54,8 +55,13 @@ class workload:  # noqa: N801 - it reads as a statement
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # In a generator that stopped in the middle of a block of its own, another may have ended
+        # before: the nearest that this block began is the one that ends.
         ending = current()
-        become(ending and ending.outer)
+        while ending is not None and ending.block is not self:
+            ending = ending.outer
+        if ending is not None:
+            become(ending.outer)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """A function whose calls are tagged; each call's deadline counts from its own start.
@@ -63,7 +69,9 @@ class workload:  # noqa: N801 - it reads as a statement
         Raises TypeError for a generator, which runs only once the call is over.
         """
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"workload: {function.__name__} is a generator: put the block in it.")
+            raise TypeError(
+                f"workload: {function.__name__} is a generator: tag its calls, one by one."
+            )
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
@@ -89,8 +97,8 @@ class workload:  # noqa: N801 - it reads as a statement
     def _within(self, outer: Workload | None) -> Workload:
         ends = None if self._deadline is None else time.monotonic() + self._deadline
         if outer is None:
-            return Workload(self._class, ends, self._source, self._tags)
+            return Workload(self._class, ends, self._source, self._tags, None, self)
         if outer.ends is not None:
             ends = outer.ends if ends is None else min(ends, outer.ends)
         tags = checked.tags({**outer.tags, **self._tags})
-        return Workload(self._class, ends, self._source or outer.source, tags, outer)
+        return Workload(self._class, ends, self._source or outer.source, tags, outer, self)

@@ -42,15 +42,21 @@ class Answer:
     """Close the connection without an answer, or in the middle of the chunks."""
 
 
+class Listener(ThreadingHTTPServer):
+    """Lets as many wait as come at once."""
+
+    request_queue_size = 512
+
+
 class Server:
     """Answers requests with what `answer` makes of them, and keeps them in `asked`."""
+
+    dateless = False
 
     def __init__(self, port: int = 0) -> None:
         self.asked: list[Asked] = []
         self.answer: Callable[[Asked], Answer] = lambda asked: Answer(body={})
-        self._server = ThreadingHTTPServer(
-            ("127.0.0.1", port), type("Handler", (Handler,), {"owner": self})
-        )
+        self._server = Listener(("127.0.0.1", port), type("Handler", (Handler,), {"owner": self}))
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -119,7 +125,7 @@ def _content(answer: Answer) -> bytes:
 
 
 def _headers(answer: Answer) -> dict[str, str]:
-    headers = {"Date": formatdate(usegmt=True)}
+    headers = {} if Server.dateless else {"Date": formatdate(usegmt=True)}
     headers |= {} if isinstance(answer.body, bytes) else {"Content-Type": "application/json"}
     if answer.chunks is None:
         headers["Content-Length"] = str(len(_content(answer)))

@@ -219,7 +219,7 @@ def test_a_restart_of_the_service_costs_no_call_and_no_settlement(
             with workload("adjuster"):
                 chat.chat.completions.create(**CHAT)
             assert gate.flush()
-            until(lambda: not gate._book.pools)
+            until(lambda: not gate._away.book.pools)
         gate.close()
     assert Call.objects.filter(state="settled").count() == 2
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.client.local import Share
+from budget.client.local import LocalFloor
 from budget.client.terms import terms_of
 from tests.client.terms import BODY, terms
 from tests.client.test_breaker import Clock
@@ -18,8 +18,8 @@ RATE = 250
 CALL = {"total_tokens": 1_000, "requests": 1}
 
 
-def share(clock: Clock) -> Share:
-    return Share(terms(), "adjuster", clock)
+def share(clock: Clock) -> LocalFloor:
+    return LocalFloor(terms(), "adjuster", clock)
 
 
 def test_it_admits_its_part_at_once_and_then_at_its_rate() -> None:
@@ -57,14 +57,14 @@ def test_a_call_larger_than_the_part_goes_when_all_is_there_and_is_owed() -> Non
 
 
 def test_without_a_floor_nothing_is_admitted() -> None:
-    own = Share(terms(), "nightly", Clock())
+    own = LocalFloor(terms(), "nightly", Clock())
     assert own.wait_for(CALL) == float("inf")
 
 
 def test_a_limit_on_which_only_this_floor_is_switched_off_isnt_looked_at() -> None:
     body = deepcopy(BODY)
     body["classes"]["adjuster"]["floors"]["requests/gauge"] = 0
-    own = Share(terms_of(body), "adjuster", Clock())
+    own = LocalFloor(terms_of(body), "adjuster", Clock())
     admitted = 0
     while own.wait_for(CALL) is None:
         admitted += 1

@@ -1,17 +1,21 @@
 """The gate over HTTP: what a service says is done, and its absence costs little."""
 
 import asyncio
+import gc
 import json
 import logging
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from budget.client.service import Service, service_of
+from budget.client.asking import asked as asked_in_the_end
+from budget.client.service import Service
+from budget.client.shared import service_of
 from budget.client.verdict import Admitted, Ask, Ending, Refused
 from budget.providers import Tokens
 from budget.providers.standing import ProviderLimit, Standing
@@ -211,24 +215,168 @@ def test_it_comes_back_by_itself_and_tells_what_was_decided_meanwhile(
     assert "is back" in caplog.text
 
 
-def test_a_report_that_is_refused_doesnt_keep_the_process_from_being_heard(
+def test_one_refused_report_neither_takes_others_with_it_nor_is_told_for_ever(
     server: Server, service: Service
 ) -> None:
     service.admit(ask())
     until(lambda: service._away.knows("claims"))
     server.answer = lambda asked: Answer(503, {"detail": "Away."})
     service.admit(ask("rescore"))
+    service.admit(ask("adjuster"))
+    told = []
 
     def refusing(asked: Asked) -> Answer:
-        if asked.path.endswith("/callers") and asked.json["away"]:
-            return Answer(403, {"detail": "This key may not use the class."})
+        if asked.path.endswith("/callers"):
+            classes = [row["workload_class"] for row in asked.json["away"]]
+            if "rescore" in classes:
+                return Answer(403, {"detail": "This key may not use the class."})
+            told.extend(classes)
         return well(asked)
 
     server.answer = refusing
     until(lambda: not service._breaker.is_open)
-    until(lambda: not service._book.pools)
+    until(lambda: not service._away.book.pools)
     until(lambda: server.to("/callers")[-1].json["away"] == [])
+    assert told == ["adjuster"]
     assert isinstance(service.admit(ask()), Admitted)
+
+
+def test_slow_errands_are_waited_for_and_no_outage(server: Server, service: Service) -> None:
+    def slow(asked: Asked) -> Answer:
+        answer = well(asked)
+        answer.after = 0.0 if asked.path == ADMISSIONS else 0.8
+        return answer
+
+    server.answer = slow
+    verdict = service.admit(ask())
+    assert isinstance(verdict, Admitted)
+    service.settle(verdict, Ending("succeeded", Tokens(1, 2)))
+    assert service.flush(SOON)
+    assert not service._breaker.is_open
+    assert isinstance(service.admit(ask("rescore")), Admitted)
+
+
+def test_an_errand_that_is_never_answered_keeps_no_other_from_its_turn(
+    server: Server, service: Service
+) -> None:
+    first, second = service.admit(ask()), service.admit(ask())
+    assert isinstance(first, Admitted)
+    assert isinstance(second, Admitted)
+
+    def blocking(asked: Asked) -> Answer:
+        if asked.path.endswith(f"{first.id}/settle"):
+            return Answer(502, b"<html>Blocked</html>", {"Content-Type": "text/html"})
+        return well(asked)
+
+    server.answer = blocking
+    service.settle(first, Ending("succeeded", Tokens(1, 2)))
+    service.settle(second, Ending("succeeded", Tokens(1, 2)))
+    until(lambda: [asked for asked in server.to("/settle") if str(second.id) in asked.path])
+    assert not service._breaker.is_open
+    assert isinstance(service.admit(ask("rescore")), Admitted)
+
+
+def test_many_callers_at_once_are_no_outage(server: Server) -> None:
+    service = Service(server.url, "prefix.secret", connect_seconds=10.0, read_seconds=10.0)
+
+    def slow(asked: Asked) -> Answer:
+        answer = well(asked)
+        answer.after = 0.1
+        return answer
+
+    server.answer = slow
+
+    async def all_at_once() -> list[bool]:
+        verdicts = await asyncio.gather(*(service.admit_async(ask(), service) for _ in range(150)))
+        await service.leave(service)
+        return [isinstance(verdict, Admitted) and verdict.away is None for verdict in verdicts]
+
+    admitted_ones = asyncio.run(all_at_once())
+    assert all(admitted_ones)
+    service.close()
+
+
+def test_a_call_whose_admission_is_taken_back_asks_anew_and_counts_once(
+    server: Server, service: Service
+) -> None:
+    service.admit(ask())
+    until(lambda: service._away.knows("claims"))
+    server.answer = lambda asked: Answer(201, {}, after=1.0)
+    began = time.monotonic()
+    verdict = asked_in_the_end(service, replace(ask("rescore"), deadline_ms=4000), wait=True)
+    assert isinstance(verdict, Refused)
+    assert verdict.reason == "away"
+    # It isn't tried again and again, which would be counted each time.
+    assert time.monotonic() - began < 1.5
+    (row,) = service._away.book.rows("claims")
+    assert row["shed"] == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_event_loops_that_nobody_leaves_leave_no_connections(
+    server: Server, service: Service
+) -> None:
+    for _ in range(5):
+        asyncio.run(service.admit_async(ask(), service))
+        gc.collect()
+    assert len(service._link._clients) <= 1
+
+    async def leave() -> None:
+        await service.admit_async(ask(), service)
+        await service.leave(service)
+
+    asyncio.run(leave())
+
+
+def test_the_end_of_a_process_waits_no_longer_than_said_and_not_at_all_in_an_outage(
+    server: Server,
+) -> None:
+    service = Service(server.url, "prefix.secret")
+    verdict = service.admit(ask())
+    assert isinstance(verdict, Admitted)
+    server.answer = lambda asked: Answer(201, {}, after=3.0)
+    service.settle(verdict, Ending("succeeded", Tokens(1, 2)))
+    began = time.monotonic()
+    service.close(0.5)
+    assert time.monotonic() - began < 0.9
+    service._breaker.trip()
+    began = time.monotonic()
+    service.close(2.0)
+    assert time.monotonic() - began < 2.5
+
+
+def test_a_child_forked_in_an_outage_knows_the_policy(server: Server, service: Service) -> None:
+    service.admit(ask())
+    until(lambda: service._away.knows("claims"))
+    server.answer = lambda asked: Answer(503, {"detail": "Away."})
+    service.admit(ask())
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        verdict = service.admit(ask())
+        os.write(writing, b"1" if isinstance(verdict, Admitted) else b"0")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 1) == b"1"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_service_behind_something_that_takes_its_date_away_has_its_leases_renewed(
+    server: Server, service: Service
+) -> None:
+    server.answer = lambda asked: (
+        admitted(asked, lease_expires="2031-05-05T12:02:00Z")
+        if asked.path == ADMISSIONS
+        else Answer(200, BODY)
+    )
+    Server.dateless = True
+    try:
+        verdict = service.admit(ask())
+    finally:
+        Server.dateless = False
+    assert isinstance(verdict, Admitted)
+    assert verdict.lease_seconds == 60
 
 
 def test_settlements_outlast_an_outage(server: Server, service: Service) -> None:
@@ -359,15 +507,16 @@ def test_a_forked_child_has_connections_errands_and_a_name_of_its_own(
     child = os.fork()
     if child == 0:
         verdict = service.admit(ask())
-        service.flush(SOON)
-        until(lambda: len({asked.path for asked in server.asked}) or True)
-        os.write(writing, json.dumps(isinstance(verdict, Admitted)).encode())
+        assert isinstance(verdict, Admitted)
+        service.settle(verdict, Ending("succeeded", Tokens(7, 7)))
+        os.write(writing, json.dumps(service.flush(SOON)).encode())
         service.close()
         os._exit(0)
     os.waitpid(child, 0)
     assert json.loads(os.read(reading, 100)) is True
     os.close(reading)
     os.close(writing)
+    assert [asked.json["input_tokens"] for asked in server.to("/settle")] == [7]
     assert isinstance(service.admit(ask()), Admitted)
     until(lambda: len({asked.json["process"] for asked in server.to("/callers")}) == 2)
     assert all(UUID(asked.json["process"]) for asked in server.to("/callers"))

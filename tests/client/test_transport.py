@@ -196,6 +196,23 @@ def test_a_call_that_never_left_is_given_back(gate: ScriptedGate, provider: Serv
     assert ending(gate).outcome == "cancelled"
 
 
+def test_a_request_that_cant_be_sent_at_all_is_given_back(
+    gate: ScriptedGate, provider: Server
+) -> None:
+    transport = BudgetTransport("claims", gate=gate)
+    request = httpx2.Request(
+        "POST",
+        f"{provider.url}/v1/chat/completions",
+        json=CHAT,
+        headers={"Authorization": "Bearer k\n"},
+    )
+    with pytest.raises(httpx2.LocalProtocolError):
+        transport.handle_request(request)
+    assert provider.asked == []
+    assert ending(gate).outcome == "cancelled"
+    transport.close()
+
+
 @pytest.mark.parametrize("fault", [Answer(hang_up=True), Answer(200, {}, after=1.0)])
 def test_a_call_that_broke_off_unanswered_counts_as_estimated(
     gate: ScriptedGate, provider: Server, chat: openai.OpenAI, fault: Answer
@@ -307,6 +324,65 @@ def test_responses_and_anthropic_streams(
     ]
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_spend_cap_is_told_as_such_by_streams_too(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI, streamed: bool
+) -> None:
+    provider.answer = lambda asked: answers.error(429, "insufficient_quota")
+    with pytest.raises(openai.RateLimitError):
+        chat.with_options(max_retries=1).chat.completions.create(**CHAT, stream=streamed)
+    assert {standing.refusal for standing in gate.standings} == {"money"}
+
+
+def test_an_error_in_the_middle_of_a_stream_is_a_failure_and_is_told(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI, claude: anthropic.Anthropic
+) -> None:
+    busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    chunks = [*answers.message_stream(stop=False), answers.event(busy, "error")]
+    provider.answer = lambda asked: answers.streamed(chunks)
+    with pytest.raises(anthropic.APIError), claude.messages.stream(**CLAUDE) as stream:
+        stream.get_final_text()
+    failed = answers.response_body() | {
+        "status": "failed",
+        "error": {"code": "rate_limit_exceeded", "message": "No."},
+    }
+    said = {"type": "response.failed", "response": failed, "sequence_number": 1}
+    provider.answer = lambda asked: answers.streamed([answers.event(said, "response.failed")])
+    for _ in chat.responses.create(model="gpt-5-mini", input="Covered?", stream=True):
+        pass
+    assert [end.outcome for _, end in gate.endings] == ["failed", "failed"]
+    assert [standing.refusal for standing in gate.standings] == ["busy", "busy"]
+
+
+def test_an_answer_in_an_encoding_that_cant_be_read_counts_as_estimated(
+    gate: ScriptedGate, provider: Server
+) -> None:
+    packed = Answer(200, b"not really brotli", answers.SSE | {"Content-Encoding": "br"})
+    provider.answer = lambda asked: packed
+    transport = BudgetTransport("claims", gate=gate)
+    request = httpx2.Request(
+        "POST", f"{provider.url}/v1/chat/completions", json=CHAT | {"max_tokens": 77}
+    )
+    response = transport.handle_request(request)
+    for _ in response.stream:
+        pass
+    response.close()
+    assert ending(gate) == Ending("succeeded", Tokens(gate.asks[0].input_tokens, 77))
+    transport.close()
+
+
+def test_a_large_answer_of_embeddings_is_charged_what_it_reports_at_its_end(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI
+) -> None:
+    body = answers.embeddings(12).body
+    body["data"] = [
+        {"object": "embedding", "index": n, "embedding": [0.5] * 500} for n in range(50)
+    ]
+    provider.answer = lambda asked: Answer(200, body)
+    chat.embeddings.create(model="text-embedding-3-small", input=["x"] * 50)
+    assert ending(gate) == Ending("succeeded", Tokens(12, 0))
+
+
 def test_a_stream_closed_early_is_settled_at_what_was_seen(
     gate: ScriptedGate, provider: Server, chat: openai.OpenAI
 ) -> None:
@@ -343,9 +419,10 @@ def test_streams_that_are_dropped_are_settled_once_nobody_has_them(
             next(chunks)
     del chunks
     gc.collect()
-    watch.settle_dropped()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 10
     while len(gate.endings) < 50 and time.monotonic() < end:
+        gc.collect()
+        watch.settle_dropped()
         time.sleep(0.05)
     assert len(gate.endings) == 50
     # Nor do they hold connections: the provider is hung up on.
@@ -372,9 +449,10 @@ class RenewingGate(ScriptedGate):
     "answer",
     [
         answers.streamed(answers.chat_stream(words=25), pause=0.1),
+        answers.streamed(answers.chat_stream(words=2), pause=1.2),
         Answer(200, answers.chat().body, after=2.5),
     ],
-    ids=["long stream", "long silence"],
+    ids=["long stream", "silence in a stream", "silence before the answer"],
 )
 def test_a_long_call_renews_its_lease(provider: Server, answer: Answer) -> None:
     gate = RenewingGate()

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -48,6 +49,22 @@ def test_a_block_ends_as_it_should_after_an_error() -> None:
     with workload("outer"):
         with pytest.raises(ZeroDivisionError), workload("inner"):
             _ = 1 / 0
+        assert slug() == "outer"
+
+
+def test_a_generator_that_stops_in_a_block_of_its_own_leaves_nothing_behind() -> None:
+    def items() -> Iterator[str | None]:
+        with workload("inner"):
+            yield slug()
+
+    with workload("outer"):
+        left = items()
+        assert next(left) == "inner"
+    assert slug() is None
+    left.close()
+    assert slug() is None
+    with workload("outer"):
+        assert list(items()) == ["inner"]
         assert slug() == "outer"
 
 
