@@ -25,7 +25,10 @@ class CallersView(Endpoint):
         responses={200: PoolForCallers, **problems(400, 403, 404, 411, 413, 415)},
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Say every 30 s that a process is alive, and learn what it needs to go on without us."""
+        """Say every 30 s that a process is alive, and learn what it needs to go on without us.
+
+        At its end it may say that it is `leaving`, so that the others' shares grow at once.
+        """
         body = decode(CALLER, read(request, conf.max_body_bytes()))
         told = services.hear(
             body.pool,
@@ -33,5 +36,6 @@ class CallersView(Endpoint):
             body.name,
             [AwayReport(**asdict(report)) for report in body.away],
             self.caller,
+            body.leaving,
         )
         return json_response(told)

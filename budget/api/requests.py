@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from budget.client.verdict import Choice
 from budget.ledger.operations import (
     MAX_DEADLINE_MS,
     MAX_EXTENSION_MS,
@@ -17,7 +18,7 @@ from budget.ledger.operations import (
 )
 from budget.providers.values import MOST
 from budget.rule.terms import Unit
-from budget.services.away import LONGEST_AGO_MS, MOST_REPORTS, Choice
+from budget.services.away import LONGEST_AGO_MS, MOST_REPORTS
 from budget.services.observations import MAX_AGE_MS, MAX_WAIT_SECONDS
 
 MAX_BATCH = 100
@@ -211,7 +212,11 @@ class AwayBody(Struct, forbid_unknown_fields=True, kw_only=True):
         UUID, Meta(description="A UUID of its own: the report is counted once, however often sent.")
     ]
     workload_class: Annotated[
-        Slug | None, Meta(description="Slug of the calls' workload class; null if untagged.")
+        Slug | None,
+        Meta(
+            description="Slug of the calls' workload class; null if untagged. One that the policy "
+            "doesn't know counts as untagged."
+        ),
     ] = None
     choice: Annotated[Choice, Meta(description="What they were decided by: admit, shed or local.")]
     admitted: Annotated[AwayCount, Meta(description="Calls that were made: whole.")]
@@ -258,6 +263,9 @@ class CallerBody(Struct, forbid_unknown_fields=True, kw_only=True):
             examples=["web-1:4711"],
         ),
     ] = ""
+    leaving: Annotated[
+        bool, Meta(description="Whether it calls no more: then it isn't counted from now on.")
+    ] = False
     away: Annotated[
         list[AwayBody], Meta(max_length=MOST_REPORTS, description="Up to 100 reports.")
     ] = []

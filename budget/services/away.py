@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 import msgspec
 from django.db import connection
 
+from budget.client.verdict import Choice
 from budget.ledger.errors import Forbidden, Implausible
 from budget.ledger.operations import Caller, check_text, check_tokens, check_whole
 from budget.rule.terms import PoolTerms
 from budget.services.asking import existing_pool
 
-Choice = Literal["admit", "shed", "local"]
 CHOICES: tuple[Choice, ...] = ("admit", "shed", "local")
 
 COUNTS = (
@@ -67,7 +66,7 @@ class AwayCalls(msgspec.Struct):
 
 
 # In the order of their keys, so that nobody waits for each other in a circle. A class that the
-# policy doesn't know is counted as untagged, lest callers make up ever new classes.
+# policy doesn't know is stored and counted as untagged, lest callers make up ever new classes.
 TAKE_IN = """
 WITH taken AS (
     INSERT INTO budget_awayreport (
@@ -75,8 +74,10 @@ WITH taken AS (
         output_tokens, estimated_input_tokens, estimated_output_tokens, first_at, last_at,
         received_at
     )
-    SELECT %(pool)s, report, coalesce(workload_class, ''), %(key)s, choice, admitted, shed,
-        input_tokens, output_tokens, estimated_input_tokens, estimated_output_tokens,
+    SELECT %(pool)s, report,
+        CASE WHEN workload_class = ANY (%(classes)s) THEN workload_class ELSE '' END, %(key)s,
+        choice, admitted, shed, input_tokens, output_tokens, estimated_input_tokens,
+        estimated_output_tokens,
         now() - first_at_ms_ago * interval '1 ms',
         now() - last_at_ms_ago * interval '1 ms', now()
     FROM jsonb_to_recordset(%(reports)s::jsonb) AS r (
@@ -91,10 +92,9 @@ WITH taken AS (
 INSERT INTO budget_awaytotal AS t (
     pool_id, workload_class, choice, admitted, shed, input_tokens, output_tokens
 )
-SELECT pool_id,
-    CASE WHEN workload_class = ANY (%(classes)s) THEN workload_class ELSE '' END AS slug,
-    choice, sum(admitted), sum(shed), sum(input_tokens), sum(output_tokens)
-FROM taken GROUP BY pool_id, slug, choice ORDER BY pool_id, slug, choice
+SELECT pool_id, workload_class, choice, sum(admitted), sum(shed), sum(input_tokens),
+    sum(output_tokens)
+FROM taken GROUP BY pool_id, workload_class, choice ORDER BY pool_id, workload_class, choice
 ON CONFLICT (pool_id, workload_class, choice) DO UPDATE SET
     admitted = t.admitted + excluded.admitted,
     shed = t.shed + excluded.shed,
@@ -122,7 +122,10 @@ def away_calls(pool: str, start: datetime, end: datetime) -> list[AwayCalls]:
 
 
 def take_in(pool_id: int, terms: PoolTerms, reports: Sequence[AwayReport], key_prefix: str) -> None:
-    """Store reports that are new, and add them to the totals; the others change nothing."""
+    """Store reports that are new, and add them to the totals; the others change nothing.
+
+    A report on a class that the policy doesn't know is one on untagged calls.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             TAKE_IN,

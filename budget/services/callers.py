@@ -5,8 +5,10 @@ from typing import Annotated
 from uuid import UUID
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from msgspec import Meta, Struct
 
+from budget.client.verdict import Choice
 from budget.ledger.errors import Forbidden, UnknownPool
 from budget.ledger.ids import new_id
 from budget.ledger.operations import IN_PROCESS, Caller, Excuse, check_text
@@ -15,16 +17,30 @@ from budget.models import WorkloadClass
 from budget.rule.strategies import reserved_splits
 from budget.rule.terms import SECOND, PoolTerms
 from budget.services.asking import ask, existing_pool
-from budget.services.away import AwayReport, Choice, check_reports, take_in
+from budget.services.away import AwayReport, check_reports, take_in
 
 HEARD_SECONDS = 90
 """For how long a process counts after it was heard of; they speak up every 30 seconds."""
+
+MOST_PROCESSES = 1000
+"""That are remembered of one pool and key: who makes some up can't shrink shares without end."""
 
 HEAR = """
 INSERT INTO budget_callerprocess AS c (pool_id, process, name, key_prefix, seen_at)
 VALUES (%s, %s, %s, %s, now())
 ON CONFLICT (pool_id, process) DO UPDATE SET
     name = excluded.name, key_prefix = excluded.key_prefix, seen_at = excluded.seen_at
+RETURNING xmax = 0 AS is_new
+"""
+# Those that another hears of or forgets right now are left to it: nobody waits in a circle.
+FORGET_OLDEST = """
+DELETE FROM budget_callerprocess WHERE id IN (
+    SELECT id FROM budget_callerprocess WHERE pool_id = %s AND key_prefix = %s
+    ORDER BY seen_at DESC OFFSET %s FOR UPDATE SKIP LOCKED
+)
+"""
+LEAVE = """
+DELETE FROM budget_callerprocess WHERE pool_id = %s AND process = %s AND key_prefix = %s
 """
 COUNT = """
 SELECT count(*) FROM budget_callerprocess
@@ -69,7 +85,11 @@ class PoolForCallers(Struct, kw_only=True):
         str | None, Meta(description="The class untagged calls fall into; null if they are shed.")
     ]
     processes: Annotated[
-        int, Meta(description="Processes of the pool heard of in the last 90 s, this one included.")
+        int,
+        Meta(
+            description="Processes of the pool heard of in the last 90 s, this one included unless "
+            "it leaves: at most 1,000 for each API key."
+        ),
     ]
     limits: list[LimitForCallers]
     classes: Annotated[
@@ -83,10 +103,13 @@ def hear(
     name: str = "",
     away: Sequence[AwayReport] = (),
     caller: Caller = IN_PROCESS,
+    leaving: bool = False,
 ) -> PoolForCallers:
     """Take in that a process is alive, and what it decided while the service was away.
 
-    The ledger expects to miss at the provider what was used meanwhile, and takes it for no leak.
+    One that is `leaving` counts no more. Of the processes of one key, the 1,000 that were heard of
+    last count. The ledger expects to miss at the provider what was used meanwhile, and takes it for
+    no leak.
 
     Raises Implausible, Forbidden, UnknownPool; then nothing was taken in. Raises LedgerUnavailable;
     then the same reports are to be told once more. Call it outside of transactions, since the
@@ -104,8 +127,20 @@ def hear(
         if away:
             take_in(pool_id, policy.terms, away, caller.key_prefix)
             ask(Excuse(id=new_id(pool_id)))
-        cursor.execute(HEAR, (pool_id, process, name, caller.key_prefix))
+        if leaving:
+            cursor.execute(LEAVE, (pool_id, process, caller.key_prefix))
+        else:
+            _remember(cursor, pool_id, process, name, caller.key_prefix)
     return _as_told(policy.terms, caller, caller_processes(pool_id))
+
+
+def _remember(
+    cursor: CursorWrapper, pool_id: int, process: UUID, name: str, key_prefix: str
+) -> None:
+    cursor.execute(HEAR, (pool_id, process, name, key_prefix))
+    (is_new,) = cursor.fetchone()
+    if is_new:
+        cursor.execute(FORGET_OLDEST, (pool_id, key_prefix, MOST_PROCESSES))
 
 
 def caller_processes(pool_id: int) -> int:

@@ -93,6 +93,28 @@ def test_processes_count_once_each_and_only_while_they_are_heard_of(caller: Call
     assert hear(caller).json()["processes"] == 2
 
 
+def test_a_process_that_leaves_counts_no_more_and_its_reports_are_taken_in(caller: Caller) -> None:
+    process = str(uuid4())
+    hear(caller)
+    assert hear(caller, process=process).json()["processes"] == 2
+
+    told = hear(caller, process=process, leaving=True, away=[away()])
+
+    assert (told.status_code, told.json()["processes"]) == (200, 1)
+    assert AwayReport.objects.count() == 1
+    assert hear(caller, process=process, leaving=True).json()["processes"] == 1
+    assert hear(caller, process=process).json()["processes"] == 2
+
+
+def test_nobody_takes_leave_for_another_keys_process(
+    caller: Caller, nightly_caller: Caller
+) -> None:
+    process = str(uuid4())
+    hear(caller, process=process)
+
+    assert hear(nightly_caller, process=process, leaving=True).json()["processes"] == 1
+
+
 def test_processes_of_other_pools_are_not_counted(caller: Caller, small_pool: Pool) -> None:
     process = str(uuid4())
     hear(caller, process=process)
@@ -125,10 +147,10 @@ def test_the_time_of_a_report_is_reckoned_from_the_services_clock(caller: Caller
     assert stored.key_prefix == caller.key.partition(".")[0]
 
 
-def test_a_report_of_a_class_that_is_gone_is_taken_in_all_the_same(caller: Caller) -> None:
+def test_a_report_of_a_class_that_is_gone_is_one_of_untagged_calls(caller: Caller) -> None:
     assert hear(caller, away=[away(workload_class="gone"), away(workload_class=None)]).json()
 
-    assert set(AwayReport.objects.values_list("workload_class", flat=True)) == {"gone", ""}
+    assert list(AwayReport.objects.values_list("workload_class", flat=True)) == ["", ""]
 
 
 def test_a_key_is_told_of_its_own_classes_only(nightly_caller: Caller) -> None:
@@ -171,6 +193,7 @@ def test_a_stranger_is_told_nothing(stranger: Caller, pool: Pool) -> None:
         ("name", {"name": "x" * 201}),
         ("name", {"name": None}),
         ("host", {"host": "web-1"}),
+        ("leaving", {"leaving": "soon"}),
         ("away", {"away": {}}),
         ("away", {"away": [away()] * 101}),
         ("away[0].report", {"away": [away(report="first")]}),

@@ -7,17 +7,17 @@ from uuid import uuid4
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
 from budget import services
-from budget.models import AwayTotal, CallerProcess
+from budget.models import AwayTotal, CallerProcess, Pool
 from budget.services import AwayReport, BudgetError
+from budget.services.callers import MOST_PROCESSES
 from tests.ledger.pools import make_classes, make_pool
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _pool() -> None:
+def _pool(committed: None) -> None:
     make_classes()
     make_pool()
 
@@ -62,6 +62,28 @@ def test_many_processes_report_at_once_and_nothing_is_lost_or_counted_twice() ->
     assert set(AwayTotal.objects.values_list("workload_class", "admitted", "shed")) == {
         (slug, 5, 10) for slug in ("adjuster", "rescore", "nightly", "")
     }
+
+
+def test_a_key_that_makes_up_processes_is_counted_for_a_thousand_of_them_at_most() -> None:
+    inventor, other = services.Caller("inventor"), services.Caller("other")
+    services.hear("claims", uuid4(), caller=other)
+    now, pool = timezone.now(), Pool.objects.get()
+    CallerProcess.objects.bulk_create(
+        CallerProcess(
+            pool_id=pool.pk,
+            process=uuid4(),
+            key_prefix="inventor",
+            seen_at=now - timedelta(milliseconds=n),
+        )
+        for n in range(MOST_PROCESSES)
+    )
+    oldest = CallerProcess.objects.filter(key_prefix="inventor").earliest("seen_at")
+
+    told = [services.hear("claims", uuid4(), caller=inventor).processes for _ in range(2)]
+
+    assert told == [MOST_PROCESSES + 1] * 2
+    assert CallerProcess.objects.filter(key_prefix="other").exists()
+    assert not CallerProcess.objects.filter(pk=oldest.pk).exists(), "the oldest go"
 
 
 def test_reports_add_up_by_class_and_choice() -> None:
