@@ -34,9 +34,9 @@ def use_finding(
     if not took:
         return _nothing(steps)
     if not allowed:
-        parts = _listed({name: f"{amount:,.0f}" for name, amount in took.items()})
+        parts = _listed(took, "{:,.0f}".format)
         return [f"Calls took {sum(took.values()):,.0f} {unit}: {parts}.", *_peak(steps, series)]
-    shares = _listed({name: percent(100 * amount / allowed) for name, amount in took.items()})
+    shares = _listed(took, lambda amount: percent(100 * amount / allowed))
     whole = percent(100 * sum(took.values()) / allowed)
     used = f"{whole} of the limit was used: {shares}."
 
@@ -71,7 +71,7 @@ def shed_finding(
 
 def expired_finding(steps: Steps, series: Sequence[Series], expired: Mapping[str, int]) -> Sentence:
     """How many jobs expired, whose, and when most."""
-    parts = _listed({name: f"{jobs:,}" for name, jobs in expired.items() if jobs})
+    parts = _listed({name: jobs for name, jobs in expired.items() if jobs}, "{:,}".format)
     total = sum(expired.values())
     return [f"{total:,} {'job' if total == 1 else 'jobs'} expired: {parts}.", *_peak(steps, series)]
 
@@ -79,11 +79,16 @@ def expired_finding(steps: Steps, series: Sequence[Series], expired: Mapping[str
 def untagged_finding(
     steps: Steps, series: Sequence[Series], took: Mapping[str, int], offered: int
 ) -> Sentence:
-    """How many calls named no class, how many each class `took`, and when there were most."""
+    """How many calls named no class, how many each class `took`, and when there were most.
+
+    Those under the empty name were shed.
+    """
     total = sum(took.values())
     calls = f"{total:,} {'call' if total == 1 else 'calls'} named no class"
     rate = f"{percent(100 * total / offered)} of all that was offered"
-    parts = ", ".join(f"{count:,} into {name}" for name, count in took.items())
+    parts = ", ".join(
+        f"{count:,} into {slug}" if slug else f"{count:,} shed" for slug, count in took.items()
+    )
     return [f"{calls}, {rate}: {parts}.", *_peak(steps, series)]
 
 
@@ -154,8 +159,13 @@ def _total(refused: ByClass) -> int:
 def _by_class(refused: ByClass) -> str:
     """Most refused first, each with why."""
     by_size = sorted(refused.items(), key=lambda item: -sum(item[1].values()))
-    told = {n: f"{sum(counts.values()):,}, {_why(counts)}" for n, counts in by_size if counts}
-    return _listed(told, "; ")
+    named = [
+        f"{name} {sum(counts.values()):,}, {_why(counts)}"
+        for name, counts in by_size[:MOST_NAMED]
+        if counts
+    ]
+    others = sum(sum(counts.values()) for _, counts in by_size[MOST_NAMED:])
+    return "; ".join([*named, f"others {others:,}"] if others else named)
 
 
 def _why(counts: Counts) -> str:
@@ -167,11 +177,11 @@ def _why(counts: Counts) -> str:
     return f"{'most' if most > total / 2 else 'many'} ({most:,}) {because(reason)}"
 
 
-def _listed(told: Mapping[str, str], separator: str = ", ") -> str:
-    """The first few by name, strictest first as they come, and how many others."""
-    named = [f"{name} {text}" for name, text in list(told.items())[:MOST_NAMED]]
-    others = len(told) - len(named)
-    return separator.join([*named, f"{others} others"] if others > 0 else named)
+def _listed(amounts: Amounts, told: Callable[[float], str]) -> str:
+    """The first few by name, strictest first as they come, and the others together."""
+    named = [f"{name} {told(amount)}" for name, amount in list(amounts.items())[:MOST_NAMED]]
+    others = list(amounts.values())[MOST_NAMED:]
+    return ", ".join([*named, f"others {told(sum(others))}"] if others else named)
 
 
 def _peak(

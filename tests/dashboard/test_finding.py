@@ -26,9 +26,19 @@ def test_the_use_of_the_limit_is_told_by_class_with_its_peak() -> None:
     )
 
 
-def test_many_classes_are_counted() -> None:
-    classes = {slug: did(charged=[100]) for slug in "abcde"}
-    assert "used: a 10 %, b 10 %, c 10 %, 2 others." in caption("use", "1", classes)
+def test_the_rest_of_many_classes_is_told_in_one_so_that_the_parts_add_up() -> None:
+    classes = {slug: did(charged=[100], expired=[3]) for slug in "abcde"}
+    assert "50 % of the limit was used: a 10 %, b 10 %, c 10 %, others 20 %." in (
+        caption("use", "1", classes)
+    )
+    assert caption("expired", "1", classes) == "15 jobs expired: a 3, b 3, c 3, others 6."
+    shed = {
+        slug: did({"headroom": [count]}, offered=[1000])
+        for slug, count in zip("abcde", (764, 26, 8, 1, 1), strict=True)
+    }
+    told = caption("shed", "1", shed)
+    assert told.startswith("800 of 5,000 calls were shed (16 %): a 764, all because")
+    assert told.endswith("; others 2.")
 
 
 def test_a_single_step_has_no_peak() -> None:
