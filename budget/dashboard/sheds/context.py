@@ -12,14 +12,14 @@ from budget.dashboard.access import may_open_jobs
 from budget.dashboard.addresses import pool_address
 from budget.dashboard.lineup import NO_CLASS, UNTAGGED
 from budget.dashboard.reasons import in_words
-from budget.dashboard.sheds.counts import Counts, counts
+from budget.dashboard.sheds.counts import Counts, InAll, counts
 from budget.dashboard.sheds.entries import Place, page_of
 from budget.dashboard.sheds.filters import DECISIONS, IN_PROCESS
 from budget.dashboard.sheds.grouping import GROUPINGS, Grouping
 from budget.dashboard.sheds.groups import Groups, groups
 from budget.dashboard.sheds.queries import LOOKED_AT, Window, in_order_of_time, where, window_of
 from budget.dashboard.sheds.question import Question
-from budget.dashboard.sheds.timeline import timeline
+from budget.dashboard.sheds.timeline import Timeline, timeline
 from budget.dashboard.span import RANGES
 from budget.dashboard.switches import switching
 from budget.dashboard.units import in_a_step
@@ -123,7 +123,8 @@ def context_of(
         "step": in_a_step(span.step),
         "groups": grouped,
         "counts": counted,
-        "pruned": is_pruned(question, window, over_time.found, counted.sheds),
+        "in_all": in_all(question, window, over_time, counted),
+        "pruned": everything(question, window) and over_time.found < counted.sheds,
         "entries": entries(pool, page.calls, may_see_jobs),
         "first_page": place is None,
         "older": page.next and f"{question.fixed.query}&{urlencode({'before': page.next})}",
@@ -138,10 +139,16 @@ def concerned(question: Question, grouped: Groups) -> WorkloadClass | None:
     return WorkloadClass.objects.filter(slug=slug).first() if slug else None
 
 
-def is_pruned(question: Question, window: Window, found: int, counted: int) -> bool:
-    """Whether more were counted in all of the time than are left to look at."""
-    everything = window.whole and question.until is None and not question.filters.parts
-    return everything and found < counted
+def everything(question: Question, window: Window) -> bool:
+    """Whether the page looks at every shed of its time."""
+    return window.whole and question.until is None and not question.filters.parts
+
+
+def in_all(question: Question, window: Window, found: Timeline, counted: Counts) -> InAll:
+    """By what was found, if that is all: more may have come since the usage was read."""
+    if everything(question, window) and found.found >= counted.sheds:
+        return InAll(found.shed, found.found - found.shed, max(found.found, counted.offered))
+    return InAll(counted.shed, counted.would_be, counted.offered)
 
 
 def groupings(question: Question) -> list[Choice]:

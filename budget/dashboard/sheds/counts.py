@@ -67,6 +67,14 @@ class Counts(NamedTuple):
         return sum(row.would_be for row in self.classes)
 
 
+class InAll(NamedTuple):
+    """What came of everything that was offered in a stretch of time."""
+
+    shed: int
+    would_be: int
+    offered: int
+
+
 def counts(question: Question, history: UsageHistory) -> Counts:
     """Everything in the time that the question is about, whatever its filters."""
     rows = [_class(question, slug, past) for slug, past in history.classes.items()]

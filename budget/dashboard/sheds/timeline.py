@@ -49,6 +49,11 @@ class Timeline(NamedTuple):
     unseen: list[Box]
     """The time before and after the sheds that were looked at, as far as it was not."""
 
+    @property
+    def shed(self) -> int:
+        """Of all calls found, those that were shed."""
+        return sum(bar.shed for bar in self.bars)
+
 
 def timeline(cursor: CursorWrapper, question: Question, window: Window, where: Where) -> Timeline:
     """Count the sheds in each step of time."""

@@ -303,6 +303,19 @@ def test_counts_that_outlived_their_calls_are_explained(viewer: Client, claims: 
     assert "know of" not in viewer.get(address({"class": "nightly"})).content.decode()
 
 
+def test_sheds_that_came_since_the_usage_was_read_count_in_all_of_the_sentence(
+    viewer: Client, claims: Pool
+) -> None:
+    record(claims, at(3), slug="nightly", offered=3, admitted=2, shed={"headroom": 1})
+    for minute in (3, 4):
+        store(claims, at(minute))
+    text = viewer.get(address()).content.decode()
+    assert "<strong>2 sheds.</strong>" in text
+    assert "In all, 2 of 3 calls and jobs offered in this time were shed." in text
+    filtered = viewer.get(address({"reason": "ceiling"})).content.decode()
+    assert "In all, 1 of 3 calls and jobs offered in this time were shed." in filtered
+
+
 def test_expired_jobs_are_counted_and_linked_for_those_who_may_see_them(
     viewer: Client, root: Client, claims: Pool
 ) -> None:
@@ -348,9 +361,6 @@ def test_the_class_that_all_are_of_can_be_paused_from_here(
     back = f"{pause}?next={quote(address(alone), safe='')}"
     assert "/switch/" not in on_call.get(address()).content.decode()
     text = on_call.get(address(alone)).content.decode()
-    import re
-
-    print(re.findall('href="[^"]*switch[^>]*>[^<]*', text), back)
     assert f'href="{back}">nightly: Pause…</a>' in text
     assert back in on_call.get(address({"reason": "headroom"})).content.decode().replace(
         "reason%3Dheadroom", "class%3Dnightly"
