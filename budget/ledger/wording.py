@@ -99,8 +99,8 @@ def _short(slug: str, decision: Decision, numbers: Standing) -> str:
             return f"{cost}; of {numbers.available:,.0f} available, floors keep {kept}."
         case "headroom":
             return (
-                f"{cost}; {numbers.free:,.0f} are free, of which {numbers.headroom:,.0f} are "
-                "headroom for stricter classes."
+                f"{cost}; {max(0.0, numbers.free):,.0f} are free, and {numbers.headroom:,.0f} "
+                "must stay free as headroom for stricter classes."
             )
     return f"{cost}; {max(0.0, numbers.available):,.0f} are available."
 

@@ -86,6 +86,15 @@ def test_thousands_are_told_apart(reason: Reason, numbers: list[str]) -> None:
     assert re.findall(r"\d[\d,]+\d", words.partition(" Try")[0]) == numbers
 
 
+def test_headroom_is_what_must_stay_free_even_where_less_is() -> None:
+    words = refusal_in_words(TERMS, shed("headroom", STANDING._replace(free=-230.0)))
+
+    assert words.startswith(
+        "It costs 2,793 of total_tokens/token_bucket; 0 are free, and 1,200 must stay free as "
+        "headroom for stricter classes."
+    )
+
+
 def test_a_full_queue_tells_thousands_apart_too() -> None:
     terms = pool([limit()], workload("nightly", queue_limit=2000, queue_tokens=3_000_000))
     full = Queue(depth=2000, tokens=1_234_567)
