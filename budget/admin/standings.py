@@ -21,7 +21,8 @@ class ClassStanding(NamedTuple):
     """What its floor holds when full."""
     effective: float | None
     reach_percent: float
-    largest_call: float
+    largest_fit: float
+    """The largest single call that could ever be admitted."""
 
     @property
     def share(self) -> str:

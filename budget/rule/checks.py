@@ -129,7 +129,7 @@ def _misfits(terms: PoolTerms) -> Iterator[tuple[str, str]]:
                 asked = "one request" if counts_calls else f"its max_call_tokens of {needed:,}"
                 yield (
                     member.slug,
-                    f"{limit.name} the largest possible call of {member.slug} is "
+                    f"{limit.name} the largest that fits of {member.slug} is "
                     f"{largest:,.10g}, less than {asked}",
                 )
 

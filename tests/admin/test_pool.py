@@ -90,7 +90,7 @@ def test_a_limit_too_small_for_a_class_is_refused_at_the_class(
     fields = opened(editor, pool_url(claims))
     (amount,) = [name for name, value in fields.items() if value == 400_000]
     answer = editor.post(pool_url(claims), fields | {amount: "4000", "reason": "downgrade"})
-    assert any("largest possible call of adjuster" in error for error in errors_of(answer))
+    assert any("largest that fits of adjuster" in error for error in errors_of(answer))
     assert Limit.objects.filter(amount=400_000).exists()
 
 
@@ -139,7 +139,7 @@ def test_a_pool_is_added_with_a_reason_and_keeps_its_slug(editor: Client, claims
     assert Pool.objects.filter(slug="night").exists()
 
 
-def test_the_page_shows_levels_floors_reach_and_the_largest_call(
+def test_the_page_shows_levels_floors_reach_and_the_largest_that_fits(
     viewer: Client, claims: Pool
 ) -> None:
     answer = viewer.get(pool_url(claims))
@@ -150,7 +150,7 @@ def test_the_page_shows_levels_floors_reach_and_the_largest_call(
     assert first.free == pytest.approx(30_000), "what is no class's floor"
     adjuster, rescore, nightly = first.classes
     assert (adjuster.floor, adjuster.effective) == pytest.approx((50_000, 50_000))
-    assert (rescore.largest_call, nightly.largest_call) == pytest.approx((50_000, 30_000))
+    assert (rescore.largest_fit, nightly.largest_fit) == pytest.approx((50_000, 30_000))
     assert nightly.reach_percent == 100
     gauge = answer.context["standings"][1]
     assert gauge.terms.name == "requests/gauge"
@@ -328,11 +328,11 @@ def test_a_viewer_reads_paused_in_words(viewer: Client, claims: Pool) -> None:
 def test_deleting_a_pool_names_the_keys_that_lose_a_right_to_who_may_see_keys(
     editor: Client, root: Client, claims: Pool
 ) -> None:
-    key, _ = ApiKey.objects.create_key(name="reports", all_pools=False)
+    key, _ = ApiKey.objects.create_key(name="statements", all_pools=False)
     key.pools.add(claims)
     page = root.get(url("pool_delete", claims.pk)).content.decode()
-    assert "Right of an API key: reports to claims" in page
+    assert "Right of an API key: statements to claims" in page
     assert "ApiKey_pools object" not in page
     page = editor.get(url("pool_delete", claims.pk)).content.decode()
-    assert "reports" not in page
+    assert "statements" not in page
     assert "Rights of API keys: 1" in page

@@ -62,7 +62,7 @@ def test_a_batch_limit_too_small_for_a_bulk_class_is_refused(editor: Client, cla
     (amount,) = [name for name, value in fields.items() if value == 900_000]
     answer = editor.post(pool_url(claims), fields | {amount: "9000", "reason": "try"})
     (error,) = answer.context["errors"]
-    assert "batch endpoint's total_tokens/gauge the largest possible call of nightly" in error
+    assert "batch endpoint's total_tokens/gauge the largest that fits of nightly" in error
 
 
 def test_a_limit_stands_once_for_calls_and_once_for_the_batch_endpoint(

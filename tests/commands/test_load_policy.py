@@ -213,7 +213,7 @@ def test_a_batch_endpoint_survives_a_dump(run: Run, edited: Any, tmp_path: Path)
     [
         ("batch: {max_requests: 60000}", "batch:", "batch.max_requests", "openai takes at most 50,000 requests"),
         ("batch: {max_bytes: 200000001}", "batch:", "batch.max_bytes", "openai takes at most 200,000,000 bytes"),
-        ("batch: {limits: [{unit: total_tokens, algorithm: gauge, amount: 15999}]}", "batch:", "batch", "largest possible call of nightly is 15,999"),
+        ("batch: {limits: [{unit: total_tokens, algorithm: gauge, amount: 15999}]}", "batch:", "batch", "largest that fits of nightly is 15,999"),
         ("provider: azure\n    batch: {}", "batch:", "batch", "no batch endpoint here for azure"),
         ("base_url: https://evil.example", "base_url:", "base_url", "may not be sent to evil.example"),
     ],
@@ -239,7 +239,7 @@ def test_a_batch_endpoint_or_address_that_cannot_work_is_refused_at_its_line(
         ("nightly: {share", "nightl: {share", "nightl: {share", "reservations.nightl", "no class nightl"),
         ("untagged: shed", "untagged: sheds", "untagged:", "untagged", "no class sheds"),
         ("headroom_percent: 10", "headroom_percent: 1", "headroom_percent: 1,", "reservations.nightly.headroom_percent", "below that of the stricter"),
-        ("amount: 400000", "amount: 4000", "adjuster: {share", "reservations.adjuster.share_percent", "largest possible call"),
+        ("amount: 400000", "amount: 4000", "adjuster: {share", "reservations.adjuster.share_percent", "largest that fits"),
         ("weight: 1}", "except_limits: [requests/window]}", "except_limits", "reservations.rescore.except_limits", "no limit requests/window"),
     ],
 )  # fmt: skip
