@@ -1,5 +1,7 @@
 """Untagged callers: the places in the code whose calls name no class."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -42,6 +44,13 @@ class Place(NamedTuple):
     """Address of those that were shed; empty without any."""
     calls: str
     """Address of all its calls, in the admin."""
+    shared: bool = False
+    """Whether another key calls from the same place, so that only the key tells them apart."""
+
+    @property
+    def key(self) -> str:
+        """Prefix of the API key that calls from there."""
+        return self.site.key or IN_PROCESS
 
 
 class UntaggedCallers(NamedTuple):
@@ -73,11 +82,18 @@ def untagged_callers(
     found = services.untagged(pool.slug, span.start, span.end)
     return UntaggedCallers(
         total,
-        [_place(pool, span, site, total.offered) for site in found.call_sites[:most]],
+        list(_places(pool, span, found.call_sites[:most], total.offered)),
         max(0, len(found.call_sites) - most),
         found.truncated,
         datetime.now(UTC),
     )
+
+
+def _places(pool: Pool, span: Span, sites: Sequence[CallSite], offered: int) -> Iterator[Place]:
+    callers = Counter(source for source, _ in {(site.source, site.key) for site in sites})
+    for site in sites:
+        place = _place(pool, span, site, offered)
+        yield place._replace(shared=callers[site.source] > 1)
 
 
 def _place(pool: Pool, span: Span, site: CallSite, offered: int) -> Place:

@@ -19,10 +19,12 @@ def untagged_figure(steps: Steps, pasts: Mapping[Member, Past]) -> list[Figure]:
     if not took:
         return []
     series = [
-        Series(f"into {member.slug or 'no class'}", member.place, past.counts("untagged"))
+        Series(
+            f"into {member.slug}" if member.slug else "shed", member.place, past.counts("untagged")
+        )
         for member, past in took.items()
     ]
-    calls = {member.slug or "none": past.total("untagged") for member, past in took.items()}
+    calls = {member.slug: past.total("untagged") for member, past in took.items()}
     offered = sum(past.total("offered") for past in pasts.values())
     return [
         Figure(

@@ -53,8 +53,10 @@ def test_untagged_callers_stand_by_call_site_and_lead_to_their_calls(
         call("claims/old.py:3")
     fallen, shed = cells(viewer)
     assert fallen[:7] == ["claims/old.py:3", "claims", "in process", "nightly", "2", "0", "2,000"]
-    assert shed[:7] == ["claims/old.py:3", "claims", "in process", "no class", "1", "1", "1,000"]
-    told = viewer.get(url("untaggedcaller_changelist")).context["sites"][0]
+    assert shed[:7] == ["claims/old.py:3", "claims", "in process", "none: shed", "1", "1", "1,000"]
+    page = viewer.get(url("untaggedcaller_changelist"))
+    assert "Tokens asked for</th>" in page.content.decode()
+    told = page.context["sites"][0]
     listed = viewer.get(told.calls_url).context["cl"].result_list
     assert [(one.source, one.untagged, one.workload_class) for one in listed] == [
         ("claims/old.py:3", True, "nightly")

@@ -54,11 +54,11 @@ def test_they_are_drawn_by_what_took_them_in(viewer: Client, committed: None, cl
     record(claims, an_hour_ago(), "nightly", offered=97, admitted=97, untagged=9)
     told = figures(opened(viewer, pool_page()))["untagged"]
     assert told.caption.startswith(
-        "12 calls named no class, 12 % of all that was offered: 9 into nightly, 3 into none."
+        "12 calls named no class, 12 % of all that was offered: 9 into nightly, 3 shed."
     )
     assert [(s.name, sum(filter(None, s.values))) for s in told.figure.series] == [
         ("into nightly", 9),
-        ("into no class", 3),
+        ("shed", 3),
     ]
 
 
@@ -92,6 +92,29 @@ def test_the_overview_names_the_newest_of_the_last_hour(viewer: Client, let_in: 
     assert [place.site.source for place in now.untagged.shown] == [
         f"claims/old.py:{n}" for n in (4, 3, 2)
     ]
+
+
+def test_the_key_tells_two_callers_of_one_source_apart(viewer: Client, let_in: Pool) -> None:
+    for key in ("key00001", "key00002"):
+        call("claims/old.py:3")
+        Call.objects.filter(key_prefix="").update(key_prefix=key)
+    call("claims/own.py:1")
+    html = opened(viewer, OVERVIEW).html
+    for key in ("key00001", "key00002"):
+        assert f"{key}: 1 call, 33 %, into nightly" in html
+    assert html.count(": 1 call") == 2, "where the source is enough, it stands alone"
+
+
+def test_what_no_class_took_in_is_called_shed(
+    viewer: Client, committed: None, claims: Pool
+) -> None:
+    call("claims/old.py:3")
+    html = opened(viewer, OVERVIEW).html
+    assert "1 call, 100 %, shed" in html
+    assert "no class</span>" not in html
+    assert (
+        '<td data-name="Fell into" class="wrap">none: shed</td>' in opened(viewer, pool_page()).html
+    )
 
 
 def test_what_was_before_the_time_shown_is_left_out(viewer: Client, let_in: Pool) -> None:
