@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -399,39 +398,3 @@ def test_the_key_stands_in_no_log_and_no_error_through_an_outage(
     said = f"{caplog.text} {refused!r} {vars(gate)!r}"
     assert "is away" in said
     assert "0f1e2d3c4b5a" not in said
-
-
-def test_a_callers_clock_that_jumps_moves_no_deadline_and_no_lease(
-    provider: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expires = {"lease_expires": "2031-05-05T12:00:01Z"}
-    date = {"Date": "Mon, 05 May 2031 12:00:00 GMT"}
-
-    def service(asked: Asked) -> Answer:
-        answer = well(asked)
-        if asked.path.endswith("/admissions"):
-            answer.body |= expires
-            answer.headers |= date
-        return answer
-
-    provider.answer = lambda asked: answers.streamed(answers.chat_stream(words=8), pause=0.1)
-    with serving() as server:
-        server.answer = service
-        gate = Service(server.url, "k")
-        http = openai.DefaultHttpxClient(transport=BudgetTransport("claims", gate=gate))
-        real = time.time
-        with (
-            openai.OpenAI(api_key="k", base_url=provider.url, http_client=http) as client,
-            workload("adjuster", deadline=2.0),
-        ):
-            monkeypatch.setattr(time, "time", lambda: real() + 3600)
-            for n, _ in enumerate(client.chat.completions.create(**CHAT, stream=True)):
-                if n == 2:
-                    monkeypatch.setattr(time, "time", lambda: real() - 3600)
-            monkeypatch.setattr(time, "time", real)
-            gate.flush(SOON)
-        gate.close()
-        (asked,) = server.to("/admissions")
-        assert 1500 < asked.json["deadline_ms"] <= 2000
-        assert 1 <= len(server.to("/renew")) <= 3
-        assert len(server.to("/settle")) == 1

@@ -189,26 +189,27 @@ def test_cached_input_is_charged_where_the_provider_does(
     assert set(cached) == {10, 100}
 
 
-def test_a_callers_clock_an_hour_off_changes_no_deadline_and_no_lease(
+def test_a_callers_clock_that_is_hours_off_changes_no_deadline_and_no_lease(
     classes: dict[str, WorkloadClass],
     gate: Service,
     provider: Server,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    WorkloadClass.objects.filter(slug="adjuster").update(max_call_seconds=2)
+    WorkloadClass.objects.filter(slug="adjuster").update(max_call_seconds=3)
     make_pool(WIDE_WINDOW)
-    chunks = answers.chat_stream(words=23, usage=answers.USAGE)
+    chunks = answers.chat_stream(words=30, usage=answers.USAGE)
     provider.answer = lambda asked: answers.streamed(chunks, pause=0.1)
     real = time.time
     with chat_of(gate, provider.url) as chat, workload("adjuster", deadline=2.0):
         monkeypatch.setattr(time, "time", lambda: real() + AN_HOUR)
-        for _ in chat.chat.completions.create(**CHAT, stream=True):
-            pass
+        for n, _ in enumerate(chat.chat.completions.create(**CHAT, stream=True)):
+            if n == 5:
+                monkeypatch.setattr(time, "time", lambda: real() - AN_HOUR)
         assert gate.flush()
         monkeypatch.setattr(time, "time", real)
     (call,) = Call.objects.all()
     assert 1.5 < (call.deadline - call.offered_at).total_seconds() <= 2.0
     assert (call.state, call.outcome, call.lapsed_at) == ("settled", "succeeded", None)
     assert call.lease_expires is not None
-    assert call.lease_expires > call.offered_at + timedelta(seconds=2.5), "it was renewed"
+    assert call.lease_expires > call.offered_at + timedelta(seconds=3.5), "it was renewed"
     assert charged() == 49
