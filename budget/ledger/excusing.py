@@ -28,7 +28,7 @@ def excuse(batch: Batch) -> Excused:
         used = used_alone(
             batch.terms, report.admitted, Tokens(report.input_tokens, report.output_tokens)
         )
-        excuse_used(batch.terms, batch.balances.pool, used, report.last_at)
+        excuse_used(batch.terms, batch.balances.pool, used, report.first_at, report.last_at)
         batch.changes.excused.append(ExcusedReport(report.id, batch.next_position()))
     return Excused(reports=len(reports))
 

@@ -157,7 +157,8 @@ FROM jsonb_to_recordset(%(observed)s::jsonb) AS r (
 # Reports the ledger has not taken in; the newest first, as older ones excuse less or nothing.
 EXCUSABLE = f"""
 SELECT id, admitted, greatest(input_tokens, estimated_input_tokens),
-    greatest(output_tokens, estimated_output_tokens), {as_micros("last_at")}
+    greatest(output_tokens, estimated_output_tokens), {as_micros("first_at")},
+    {as_micros("last_at")}
 FROM budget_awayreport WHERE pool_id = %s AND seq IS NULL ORDER BY id DESC LIMIT %s
 """
 

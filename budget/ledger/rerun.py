@@ -168,7 +168,7 @@ def _excuse_again(terms: PoolTerms, state: Levels, told: AwayReport) -> None:
         max(told.output_tokens, told.estimated_output_tokens),
     )
     used = used_alone(terms, told.admitted, tokens)
-    excuse(terms, state, used, micros(told.last_at))
+    excuse(terms, state, used, micros(told.first_at), micros(told.last_at))
 
 
 def _same(call: Call, again: Decision) -> bool:

@@ -208,6 +208,7 @@ class StoredReport(NamedTuple):
     input_tokens: int
     """Used, or estimated if that is more; output likewise."""
     output_tokens: int
+    first_at: int
     last_at: int
 
 

@@ -18,7 +18,8 @@ no leak. It comes back at the provider once everything explained has, and a clam
 it explained. Nothing is charged for it. A report says how much was used, not when, so that only a
 part may still be missing; no call was decided on by it; and what was observed before it came has
 been clamped already. The next observation knows all that, and brings the level down by just what
-is missing. What is observed before it is reported is a leak: from here it looks like one.
+is missing. What is observed before it is reported is a leak: from here it looks like one. A report
+excuses no more than the limit could have given over its time, whatever it says.
 
 Where the provider allows less than the policy does, it refills more slowly than we think. What
 is missing then may be the policy's error as well, and no leak is recorded.
@@ -98,14 +99,20 @@ def reconcile(
     ]
 
 
-def excuse(terms: PoolTerms, state: PoolState, used: Mapping[str, int], last_at: int) -> None:
-    """Take in what callers used by themselves until then, by unit, while the service was away.
+def excuse(
+    terms: PoolTerms, state: PoolState, used: Mapping[str, int], first_at: int, last_at: int
+) -> None:
+    """Take in what callers used by themselves in that time, by unit, while the service was away.
 
-    What is longer ago than a period of the provider's has come back there.
+    What is longer ago than a period of the provider's has come back there. No more is excused than
+    a limit that was whole could have given.
     """
     for d, limit in enumerate(terms.limits):
-        if state.at - last_at < max(limit.period, MINUTE):
-            state.excused[d] += used[limit.unit]
+        period = max(limit.period, MINUTE)
+        if state.at - last_at < period:
+            whole = max(limit.capacity, limit.rate * period)
+            most = int(whole + limit.rate * (last_at - first_at))
+            state.excused[d] += min(used[limit.unit], most)
 
 
 def back_off(

@@ -171,9 +171,10 @@ def test_a_state_of_an_earlier_program_explains_everything_for_a_while() -> None
 # what callers used while the service was away
 
 
-def used_alone(driver: Driver, tokens: int, ago: float = 0) -> None:
+def used_alone(driver: Driver, tokens: int, ago: float = 0, over: float = 0) -> None:
     used = {"total_tokens": tokens, "requests": 1}
-    excuse(driver.terms, driver.state, used, driver.state.at - int(ago * SECOND))
+    last_at = driver.state.at - int(ago * SECOND)
+    excuse(driver.terms, driver.state, used, last_at - int(over * SECOND), last_at)
 
 
 def test_what_callers_used_by_themselves_is_clamped_and_no_leak() -> None:
@@ -222,6 +223,17 @@ def test_what_was_used_a_period_ago_excuses_nothing() -> None:
     assert driver.state.excused == [0, 1]
     used_alone(driver, 300, ago=59)
     assert driver.state.excused == [300, 2]
+
+
+def test_no_more_is_excused_than_the_limit_could_have_given() -> None:
+    driver = Driver(pool([limit(600), limit(600, burst=200, algorithm="token_bucket")]))
+    used_alone(driver, 10**9)
+    assert driver.state.excused == [600, 1200]
+    driver = Driver(pool([limit(600)]))
+    used_alone(driver, 10**9, over=120)
+    assert driver.state.excused == [600 + 2 * 600]
+    used_alone(driver, 100)
+    assert driver.state.excused == [1900]
 
 
 def test_a_limit_of_a_second_is_one_of_the_providers_minute() -> None:
