@@ -1,25 +1,39 @@
 """What callers decided by themselves while the service was away."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.http import HttpRequest
 
-from budget.admin.lists import ClassFilter, PoolFilter, ReadOnlyAdmin
+from budget.admin.lists import ClassOrNoneFilter, ColumnFilter, PoolFilter, ReadOnlyAdmin
 from budget.models import AwayReport
+from budget.models.choices import Unavailable
 
-COLUMNS = ("from_utc", "to_utc", "pool", "class_or_none", "choice", "admitted", "shed", "tokens")
+LAST = ("admitted", "shed", "tokens", "key")
+
+
+class ChoiceFilter(ColumnFilter):
+    """By what the class's calls did."""
+
+    title = "choice"
+    parameter_name = "choice"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """By their short names."""
+        return [(choice, choice) for choice in Unavailable.values]
 
 
 @admin.register(AwayReport)
 class AwayReportAdmin(ReadOnlyAdmin):
-    """Newest first: one row per process, class, choice and outage."""
+    """Those of the newest calls first."""
 
-    ordering = ["-id"]
+    change_list_template = "budget/admin/away_reports.html"
+    ordering = ["-last_at", "-id"]
     sortable_by: ClassVar[list[str]] = []
-    list_display = (*COLUMNS, "key")
-    fields = (*COLUMNS, "key", "received", "report")
-    list_filter = [PoolFilter, ClassFilter, "choice"]
+    list_display = ("from_utc", "to_utc", "pool", "class_or_none", "choice_name", *LAST)
+    fields = ("from_utc", "to_utc", "pool", "class_or_none", "choice", *LAST, "received", "report")
+    list_filter = [PoolFilter, ClassOrNoneFilter, ChoiceFilter]
     id_field = "report"
     search_fields = ["key_prefix"]
     search_help_text = "Prefix of an API key, or the whole id of a report."
@@ -31,8 +45,14 @@ class AwayReportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="to (UTC)")
     def to_utc(self, row: AwayReport) -> str:
-        """When its last call was decided on."""
-        return _moment(row.last_at)
+        """When its last call was decided on; the time alone if that was the same day."""
+        same_day = row.last_at.date() == row.first_at.date()
+        return f"{row.last_at:%H:%M:%S}" if same_day else _moment(row.last_at)
+
+    @admin.display(description="choice")
+    def choice_name(self, row: AwayReport) -> str:
+        """Its short name."""
+        return row.choice
 
     @admin.display(description="class")
     def class_or_none(self, row: AwayReport) -> str:

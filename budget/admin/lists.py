@@ -95,6 +95,23 @@ class ClassFilter(ColumnFilter):
         return [(slug, slug) for slug in WorkloadClass.objects.values_list("slug", flat=True)]
 
 
+class ClassOrNoneFilter(ClassFilter):
+    """By workload class, or the calls that named none."""
+
+    UNTAGGED = "~untagged"
+    """How addresses say it; no slug has a tilde."""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Existing classes, and none."""
+        return [*super().lookups(request, model_admin), (self.UNTAGGED, "untagged calls")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Rows of the chosen class, or of none."""
+        if self.value() == self.UNTAGGED:
+            return queryset.filter(workload_class="")
+        return super().queryset(request, queryset)
+
+
 class QueuedClassFilter(ClassFilter):
     """By a workload class that has a queue."""
 

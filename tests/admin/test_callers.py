@@ -85,8 +85,9 @@ def test_a_source_is_text_and_no_page(viewer: Client, claims: Pool) -> None:
     assert b"<script>alert" not in viewer.get(url("untaggedcaller_changelist")).content
 
 
-def test_processes_and_reports_are_listed_and_cant_be_edited(viewer: Client, claims: Pool) -> None:
-    report: dict[str, Any] = {
+def away(**changes: Any) -> dict[str, Any]:
+    """What a process reports of an outage."""
+    told = {
         "report": uuid4(),
         "workload_class": "adjuster",
         "choice": "local",
@@ -97,6 +98,32 @@ def test_processes_and_reports_are_listed_and_cant_be_edited(viewer: Client, cla
         "first_at_ms_ago": 120_000,
         "last_at_ms_ago": 60_000,
     }
+    return told | changes
+
+
+def test_away_reports_stand_newest_first_and_the_untagged_ones_can_be_had_alone(
+    viewer: Client, claims: Pool
+) -> None:
+    told = [
+        away(last_at_ms_ago=50_000),
+        away(last_at_ms_ago=10_000, workload_class=None, choice="shed"),
+        away(last_at_ms_ago=90_000, workload_class="nightly"),
+    ]
+    services.hear("claims", uuid4(), "web-1", [Report(**report) for report in told])
+    page = viewer.get(url("awayreport_changelist"))
+    listed = [row.workload_class for row in page.context["cl"].result_list]
+    assert listed == ["", "adjuster", "nightly"]
+    text = page.content.decode()
+    assert "Each row is one report" in text
+    assert '<td class="field-choice_name">local</td>' in text
+    for query, wanted in (("workload_class=~untagged", [""]), ("choice=shed", [""])):
+        found = viewer.get(url("awayreport_changelist") + f"?{query}").context["cl"].result_list
+        assert [row.workload_class for row in found] == wanted
+        assert f"?{query}" in text, "the filter offers it"
+
+
+def test_processes_and_reports_are_listed_and_cant_be_edited(viewer: Client, claims: Pool) -> None:
+    report = away()
     process = uuid4()
     services.hear("claims", process, "web-1:4711", [Report(**report)])
     processes = viewer.get(url("callerprocess_changelist")).content.decode()
