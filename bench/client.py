@@ -41,17 +41,18 @@ LEFT_SECONDS = 20.0
 def measure(world: World, seconds: float, rounds: int, tell: Tell) -> dict[str, float]:
     """Medians a call takes more than the bare SDK's, in ms, and what 1,000 streams leave behind."""
     with world.served() as server, _provider() as provider:
-        gate = Service(server.url, server.key)
+        gate, ledger = Service(server.url, server.key), LedgerGate()
         contenders = {
             "bare": lambda: _median_ms(provider, None, seconds),
             "over HTTP": lambda: _median_ms(provider, gate, seconds),
-            "in process": lambda: _median_ms(provider, LedgerGate(), seconds),
+            "in process": lambda: _median_ms(provider, ledger, seconds),
         }
         for contender in contenders.values():
             contender()  # warm
         took = {name: median(values) for name, values in in_turn(contenders, rounds, tell).items()}
         left = _streams(provider, gate, tell)
         gate.close()
+        ledger.close()
     return {
         "client_bare_ms": took["bare"],
         "client_overhead_ms_http": took["over HTTP"] - took["bare"],

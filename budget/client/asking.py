@@ -11,6 +11,7 @@ from budget.client.shared import service_of
 from budget.client.verdict import Admitted, Ask, Choice, Refused, Verdict
 
 AWAY = "away"
+LIMITED = 429
 
 
 def gate_to(url: str | None, key: str | None, when_unavailable: Choice) -> Gate:
@@ -24,6 +25,8 @@ def gate_to(url: str | None, key: str | None, when_unavailable: Choice) -> Gate:
 
 def asked(gate: Gate, ask: Ask, wait: bool) -> Verdict:
     """The decision in the end; `wait` says whether to wait for it after a refusal."""
+    if ask.deadline_ms == 0:
+        return _too_late(ask)
     asked_at = time.monotonic()
     while True:
         verdict = (stand_in.present() or gate).admit(ask)
@@ -35,6 +38,8 @@ def asked(gate: Gate, ask: Ask, wait: bool) -> Verdict:
 
 async def asked_async(gate: Gate, ask: Ask, wait: bool, user: object) -> Verdict:
     """As `asked`, in the running event loop, for a user who will leave the gate in the end."""
+    if ask.deadline_ms == 0:
+        return _too_late(ask)
     asked_at = time.monotonic()
     while True:
         verdict = await (stand_in.present() or gate).admit_async(ask, user)
@@ -42,6 +47,11 @@ async def asked_async(gate: Gate, ask: Ask, wait: bool, user: object) -> Verdict
         if seconds is None:
             return verdict
         await asyncio.sleep(seconds)
+
+
+def _too_late(ask: Ask) -> Refused:
+    detail = "The workload's deadline was over before the call was made."
+    return Refused(ask, LIMITED, "deadline_unmeetable", detail)
 
 
 def _wait_of(verdict: Verdict, asked_at: float) -> float | None:

@@ -58,16 +58,18 @@ class Away:
     def decide(self, ask: Ask) -> Verdict:
         """The decision on a call that nobody else can decide on."""
         terms = self._terms.get(ask.pool)
-        slug = ask.workload_class or (terms and terms.untagged)
+        slug = ask.workload_class or (terms.untagged if terms else None)
         member = terms.classes.get(slug) if terms and slug else None
         if terms is None:
             return self._chosen(ask, self._unknown, "its policy isn't known here yet")
+        if slug is None:
+            return self._untagged(ask)
         if member is None:
             return self._shed(ask, "shed", "the class isn't known here")
         if member.paused:
             return self._shed(ask, member.when_unavailable, "the class is paused")
         if member.when_unavailable == "local":
-            return self._locally(ask, terms, slug or "", member)
+            return self._locally(ask, terms, slug, member)
         return self._chosen(ask, member.when_unavailable, "so its class's policy says")
 
     def settle(self, admitted: Admitted, ending: Ending) -> None:
@@ -109,6 +111,10 @@ class Away:
         self.book.shed(self._say(ask, choice, "shed", why))
         detail = f"The budget service can't be reached, and the call was shed: {why}."
         return Refused(ask, 429, "away", detail, max(1, again_ms))
+
+    def _untagged(self, ask: Ask) -> Verdict:
+        self.book.shed(self._say(ask, "shed", "shed", "it names no workload class"))
+        return Refused(ask, 429, "untagged", "The call names no workload class. Name one.")
 
     def _say(self, ask: Ask, choice: Choice, decision: str, why: str) -> Line:
         """Log the first call of each line in an outage; the others are counted."""

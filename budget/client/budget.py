@@ -144,7 +144,7 @@ class _Budget:
             workload_class=name,
             input_tokens=checked.tokens("input_tokens", input_tokens),
             output_tokens=checked.tokens("output_tokens", output_tokens),
-            deadline_ms=None if left is None else max(1, int(1000 * left)),
+            deadline_ms=None if left is None else int(1000 * left),
             source=(work.source if work else source) or calling_site(),
             tags=work.tags if work else told,
             key=str(uuid4()),

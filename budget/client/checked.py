@@ -24,12 +24,12 @@ def slug(name: str, value: object, example: str) -> str:
 
 
 def seconds(name: str, value: float | None) -> float | None:
-    """A time that is left; None if nobody says. Raises ValueError."""
+    """A time that is left, 0 if it is over; None if nobody says. Raises ValueError."""
     if value is None:
         return None
-    if not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"{name}: {value!r} isn't a number of seconds above 0.")
-    return float(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"{name}: {value!r} isn't a number of seconds.")
+    return max(0.0, float(value))
 
 
 def tokens(name: str, value: object) -> int:

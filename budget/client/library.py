@@ -1,5 +1,6 @@
 """What differs between httpx2 and httpx: whose classes answers, bodies and errors are."""
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,20 @@ class Library:
         self._async_stream: Any = type(
             "MeteredAsyncStream", (MeteredAsync, module.AsyncByteStream), {}
         )
+
+    def misfit(self, request: Any) -> Any:
+        """The answer to a request of the other library; None to one of this."""
+        if isinstance(request, self._module.Request):
+            return None
+        other = sys.modules[type(request).__module__.partition(".")[0]]
+        names = ["budget.client", "budget.client.httpx"]
+        right, wrong = names if other.__name__ == "httpx2" else names[::-1]
+        message = (
+            f"This client is on {other.__name__}, and the BudgetTransport of {wrong} isn't: "
+            f"import it from {right}."
+        )
+        error = {"type": "invalid_request_error", "code": "budget", "message": message}
+        return other.Response(400, json={"type": "error", "error": error}, request=request)
 
     def refusal(self, refused: Refused, request: Any) -> Any:
         """A refusal as the answer to a request."""

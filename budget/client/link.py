@@ -148,7 +148,8 @@ def _address(url: str) -> str:
             f"url: {url!r} isn't the address of a Token Budget service; "
             "write for example https://budget.internal."
         )
-    return url.rstrip("/")
+    # As it stands in examples of the API.
+    return url.rstrip("/").removesuffix(PATH.rstrip("/"))
 
 
 def _key(key: str) -> str:

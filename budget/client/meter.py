@@ -40,7 +40,7 @@ class Meter:
             workload_class=workload_class,
             input_tokens=tokens.input,
             output_tokens=tokens.output,
-            deadline_ms=None if remaining is None else max(1, int(1000 * remaining)),
+            deadline_ms=None if remaining is None else int(1000 * remaining),
             source=work.source or calling_site(self.between),
             tags=work.tags,
             key=str(uuid4()),

@@ -61,6 +61,9 @@ class SyncMetering(Metering):
 
     def handle_request(self, request: Any) -> Any:
         """Send a request once it is admitted, or answer it with the refusal."""
+        misfit = self.library.misfit(request)
+        if misfit is not None:
+            return misfit
         api = api_of(request.method, request.url.path)
         if api is None:
             return self._inner.handle_request(request)
@@ -96,6 +99,9 @@ class AsyncMetering(Metering):
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request once it is admitted, or answer it with the refusal."""
+        misfit = self.library.misfit(request)
+        if misfit is not None:
+            return misfit
         api = api_of(request.method, request.url.path)
         if api is None:
             return await self._inner.handle_async_request(request)

@@ -13,6 +13,7 @@ other gate of the process, also for clients that were made before:
 Calls that aren't shed are made: give the SDK a transport of your own as `inner`.
 """
 
+import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +21,25 @@ from uuid import uuid4
 
 from budget.client import stand_in
 from budget.client.refusal import status_of
+from budget.client.shared import KEY_VARIABLE, URL_VARIABLE
 from budget.client.verdict import Admitted, Ask, Ending, Refused, Verdict
 from budget.providers.standing import Standing
 
 DENIED = 403
+REASONS = (
+    "paused",
+    "untagged",
+    "never_fits",
+    "deadline_unmeetable",
+    "provider_backoff",
+    "yielding",
+    "ceiling",
+    "pool_exhausted",
+    "floor_protected",
+    "headroom",
+    "away",
+)
+"""Why calls are shed."""
 
 
 class ScriptedGate:
@@ -43,7 +59,10 @@ class ScriptedGate:
         """Shed the next calls; `retry_after` is in seconds, None: they need not come back.
 
         As outside of tests, a call whose deadline allows it waits so long, and asks again.
+        Raises ValueError for a reason that calls are never shed for.
         """
+        if reason not in REASONS:
+            raise ValueError(f"reason: {reason!r} is none of {', '.join(REASONS)}.")
         again = None if retry_after is None else max(1, round(1000 * retry_after))
         said = f"Shed by a script: {reason}."
         self._script.extend([(status_of(reason), reason, said, again)] * times)
@@ -96,6 +115,11 @@ try:
 except ImportError:  # pragma: no cover - then there are no fixtures either
     pass
 else:
+
+    def pytest_configure() -> None:
+        """Let clients be made as modules are imported: before any test there is no service."""
+        os.environ.setdefault(URL_VARIABLE, "http://budget.invalid")
+        os.environ.setdefault(KEY_VARIABLE, "of-a-test")
 
     @pytest.fixture
     def budget_gate() -> Iterator[ScriptedGate]:

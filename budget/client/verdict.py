@@ -28,7 +28,7 @@ class Ask:
     input_tokens: int
     output_tokens: int
     deadline_ms: int | None = None
-    """Milliseconds that are left for it; None for the class's own deadline."""
+    """Milliseconds that are left for it, 0 if they are over; None for the class's own deadline."""
     source: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None

@@ -53,7 +53,10 @@ def test_a_pool_that_was_never_heard_of_opens_no_gate() -> None:
 def test_untagged_calls_are_shed_where_the_pool_has_no_class_for_them() -> None:
     alone, _ = away()
     alone.learn("claims", terms(untagged=None))
-    assert isinstance(alone.decide(ask(None)), Refused)
+    verdict = alone.decide(ask(None))
+    assert isinstance(verdict, Refused)
+    # As when the service is there: to wait is of no use.
+    assert (verdict.reason, verdict.retry_after_ms) == ("untagged", None)
 
 
 def test_the_part_of_the_floor_runs_out_and_says_when_it_fits_again() -> None:

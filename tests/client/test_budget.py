@@ -177,8 +177,6 @@ WRONG: list[dict[str, Any]] = [
     {"input_tokens": True},
     {"output_tokens": 1_000_000_001},
     {"output_tokens": "50"},
-    {"deadline": 0},
-    {"deadline": -2.0},
     {"deadline": float("nan")},
     {"source": "x" * 201},
     {"source": 7},

@@ -12,8 +12,9 @@ import openai
 import pytest
 
 from budget.client import AsyncBudget, Budget, BudgetTransport, Shed, stand_in, testing, workload
-from budget.client.testing import ScriptedGate, scripted
+from budget.client.testing import REASONS, ScriptedGate, scripted
 from budget.providers.standing import Standing
+from budget.rule import decision as rule
 from tests.client import answers
 from tests.client.servers import Server, serving
 from tests.client.test_service import well
@@ -234,3 +235,9 @@ def test_what_a_provider_said_is_kept(
     (standing,) = gate.standings
     assert isinstance(standing, Standing)
     assert standing.limits[0].remaining == 59
+
+
+def test_reasons_are_those_of_the_service_but_for_jobs() -> None:
+    assert {*REASONS} == {*rule.REASONS} - {"queue_full"} | {"away"}
+    with pytest.raises(ValueError, match="haedroom"):
+        ScriptedGate().shed("haedroom")

@@ -9,11 +9,13 @@ import time
 from typing import Any
 
 import anthropic
+import httpx
 import httpx2
 import openai
 import pytest
 
 from budget.client import BudgetTransport, workload
+from budget.client.httpx import BudgetTransport as OlderTransport
 from budget.client.testing import ScriptedGate
 from budget.client.verdict import Admitted, Ask, Ending
 from budget.client.watch import watch
@@ -115,6 +117,34 @@ def test_a_refused_call_waits_if_its_moment_lies_before_its_deadline(
     first, second, third = gate.asks
     # The same question, so that it keeps its place.
     assert first == second == third
+
+
+def test_a_call_after_its_deadline_isnt_made(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI
+) -> None:
+    with (
+        workload("adjuster", deadline=-1.0),
+        pytest.raises(openai.RateLimitError, match="was over before") as refused,
+    ):
+        chat.chat.completions.create(**CHAT)
+    assert refused.value.code == "deadline_unmeetable"
+    assert (gate.asks, provider.asked) == ([], [])
+
+
+def test_a_transport_of_the_other_library_says_which_one_to_take(
+    gate: ScriptedGate, provider: Server
+) -> None:
+    with httpx.Client(transport=BudgetTransport("claims", gate=gate)) as older:
+        answer = older.post(f"{provider.url}/v1/chat/completions", json=CHAT)
+    assert answer.status_code == 400
+    assert "import it from budget.client.httpx" in answer.json()["error"]["message"]
+    http = openai.DefaultHttpxClient(transport=OlderTransport("claims", gate=gate))
+    with (
+        openai.OpenAI(api_key="k", base_url=provider.url, http_client=http) as client,
+        pytest.raises(openai.BadRequestError, match=r"import it from budget\.client"),
+    ):
+        client.chat.completions.create(**CHAT)
+    assert gate.asks == []
 
 
 @pytest.mark.parametrize("deadline", [0.2, None])

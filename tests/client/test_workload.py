@@ -72,6 +72,12 @@ def test_the_time_left_never_falls_below_nothing() -> None:
     assert Workload("adjuster", ends=time.monotonic() - 5).remaining_seconds == 0.0
 
 
+@pytest.mark.parametrize("deadline", [0, -3.5])
+def test_a_deadline_that_is_over_leaves_no_time(deadline: float) -> None:
+    with workload("adjuster", deadline=deadline) as begun:
+        assert begun.remaining_seconds == 0.0
+
+
 def test_one_block_may_be_entered_by_many_threads_at_once() -> None:
     block, both, seen = workload("shared"), threading.Barrier(4), []
 
@@ -151,7 +157,6 @@ def test_a_decorated_coroutine_is_tagged_while_it_runs() -> None:
     [
         ("workload_class", lambda: workload("not a slug")),
         ("workload_class", lambda: workload(7)),  # type: ignore[arg-type]
-        ("deadline", lambda: workload("a", deadline=0)),
         ("deadline", lambda: workload("a", deadline=float("nan"))),
         ("deadline", lambda: workload("a", deadline="2")),  # type: ignore[arg-type]
         ("source", lambda: workload("a", source="x" * 201)),
