@@ -302,7 +302,8 @@ class ObservationBody(Struct, forbid_unknown_fields=True, kw_only=True):
         Literal["busy", "money"] | None,
         Meta(
             description="Why the provider refused the call, if it did for all: busy (429, 529), or "
-            "money (the account's spend cap is reached), which pauses the pool."
+            "money (the account's spend cap is reached), which pauses the pool; it is taken for "
+            "busy from a key that is bound to classes."
         ),
     ] = None
     retry_after_ms: Annotated[

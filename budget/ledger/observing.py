@@ -12,8 +12,9 @@ from budget.ledger.operations import Observe, Observed
 from budget.ledger.rows import NewObservation, SeenLimit
 from budget.ledger.submission import Submission
 from budget.providers.headers import REFILL_STEADILY
+from budget.providers.standing import Standing
 from budget.rule.observe import Correction, Reading, back_off, reconcile
-from budget.rule.terms import SECOND
+from budget.rule.terms import SECOND, PoolTerms
 
 
 def observe(batch: Batch, operation: Observe) -> Observed:
@@ -22,6 +23,9 @@ def observe(batch: Batch, operation: Observe) -> Observed:
     1. In a transaction of unknown fate it may have been done: then the record says so.
     2. What is left at the provider is compared; more than a tolerance missing is a leak.
     3. Busy: the loosest classes are put off. Money: whoever finds the pool paused is told why.
+
+    A caller that is bound to classes is believed as far as the strictest of them, and its `money`
+    is busy, too.
     """
     leaked = batch.leaked.get(operation.id)
     if leaked is None:
@@ -60,13 +64,17 @@ def _observe(batch: Batch, operation: Observe) -> dict[str, int]:
     if operation.said_at is None:
         operation.said_at = batch.now - operation.age_ms * MILLISECOND
     _see(batch, operation, operation.said_at)
+    strictest = _strictest(terms, operation.classes)
+    if strictest == len(terms.classes):
+        return {}
     readings, tolerance = _readings(batch, operation), conf.leak_tolerance_percent() / 100
     age = batch.now - operation.said_at
-    corrections = reconcile(terms, balances.pool, readings, age, tolerance)
+    corrections = reconcile(terms, balances.pool, readings, age, tolerance, strictest)
     backoff: dict[str, int] = {}
-    if standing.refusal == "busy":
-        backoff = back_off(terms, balances.pool, standing.retry_after_seconds, operation.said_at)
-    capped = standing.refusal == "money" and terms.paused and not balances.spend_cap_reached
+    if puts_off(standing.refusal, strictest):
+        wait = standing.retry_after_seconds
+        backoff = back_off(terms, balances.pool, wait, operation.said_at, strictest)
+    capped = _is_capped(batch, standing, strictest)
     balances.spend_cap_reached |= capped
     leaked = _leaked(corrections)
     for unit, amount in leaked.items():
@@ -77,6 +85,7 @@ def _observe(batch: Batch, operation: Observe) -> dict[str, int]:
                 id=operation.id,
                 position=batch.next_position(),
                 key_prefix=operation.key_prefix,
+                strictest="" if strictest is None else terms.classes[strictest].slug,
                 refusal=standing.refusal,
                 wait_seconds=standing.retry_after_seconds,
                 said_at=operation.said_at,
@@ -87,6 +96,25 @@ def _observe(batch: Batch, operation: Observe) -> dict[str, int]:
             )
         )
     return leaked
+
+
+def puts_off(refusal: str, strictest: int | None) -> bool:
+    """Whether classes are put off by what a caller tells: one that is bound can't pause a pool."""
+    return refusal == "busy" or (refusal == "money" and strictest is not None)
+
+
+def _strictest(terms: PoolTerms, classes: frozenset[str] | None) -> int | None:
+    """Position of the strictest of the classes; that after the last if none is known."""
+    if classes is None:
+        return None
+    known = (terms.class_index[slug] for slug in classes if slug in terms.class_index)
+    return min(known, default=len(terms.classes))
+
+
+def _is_capped(batch: Batch, standing: Standing, strictest: int | None) -> bool:
+    if standing.refusal != "money" or strictest is not None:
+        return False
+    return batch.terms.paused and not batch.balances.spend_cap_reached
 
 
 def _see(batch: Batch, operation: Observe, said_at: int) -> None:

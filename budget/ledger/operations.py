@@ -174,6 +174,8 @@ class Observe(msgspec.Struct, kw_only=True, eq=False):
     age_ms: int = 0
     """How long ago the provider said it."""
     key_prefix: str = ""
+    classes: frozenset[str] | None = None
+    """Those that whoever tells it may use; None for all."""
     said_at: int | None = None
     """When, in microseconds since the epoch, once the ledger has looked at its clock."""
 

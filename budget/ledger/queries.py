@@ -143,14 +143,15 @@ LEAKED = "SELECT id, leaked FROM budget_observation WHERE id = ANY (%s) AND pool
 
 OBSERVE = f"""
 INSERT INTO budget_observation (
-    id, pool_id, at, seq, position, key_prefix, refusal, wait_seconds, said_at, readings,
-    tolerance, leaked, backoff
+    id, pool_id, at, seq, position, key_prefix, strictest, refusal, wait_seconds, said_at,
+    readings, tolerance, leaked, backoff
 )
-SELECT id, %(pool)s, {as_moment("%(now)s")}, %(seq)s, position, key_prefix, refusal, wait_seconds,
-    {as_moment("said_at")}, readings, tolerance, leaked, backoff
+SELECT id, %(pool)s, {as_moment("%(now)s")}, %(seq)s, position, key_prefix, strictest, refusal,
+    wait_seconds, {as_moment("said_at")}, readings, tolerance, leaked, backoff
 FROM jsonb_to_recordset(%(observed)s::jsonb) AS r (
-    id uuid, position integer, key_prefix text, refusal text, wait_seconds float8,
-    said_at bigint, readings jsonb, tolerance float8, leaked jsonb, backoff jsonb
+    id uuid, position integer, key_prefix text, strictest text, refusal text,
+    wait_seconds float8, said_at bigint, readings jsonb, tolerance float8, leaked jsonb,
+    backoff jsonb
 )
 """
 

@@ -15,6 +15,7 @@ from budget.ledger.balances import decode_balances
 from budget.ledger.batch import amounts
 from budget.ledger.clock import micros
 from budget.ledger.excusing import used_alone
+from budget.ledger.observing import puts_off
 from budget.ledger.operations import NEVER_LEFT
 from budget.models import AwayReport, Call, Observation, PolicyRevision, PoolState
 from budget.providers import Tokens
@@ -157,9 +158,10 @@ def _settle_again(terms: PoolTerms, state: Levels, call: Call) -> None:
 def _observe_again(terms: PoolTerms, state: Levels, seen: Observation) -> None:
     said_at = micros(seen.said_at)
     readings = [Reading(*reading) for reading in seen.readings]
-    reconcile(terms, state, readings, state.at - said_at, seen.tolerance)
-    if seen.refusal == Observation.Refusal.BUSY:
-        back_off(terms, state, seen.wait_seconds, said_at)
+    strictest = terms.class_index[seen.strictest] if seen.strictest else None
+    reconcile(terms, state, readings, state.at - said_at, seen.tolerance, strictest)
+    if puts_off(seen.refusal, strictest):
+        back_off(terms, state, seen.wait_seconds, said_at, strictest)
 
 
 def _excuse_again(terms: PoolTerms, state: Levels, told: AwayReport) -> None:

@@ -191,6 +191,7 @@ class NewObservation(msgspec.Struct, kw_only=True):
     id: UUID
     position: int
     key_prefix: str
+    strictest: str
     refusal: str
     wait_seconds: float | None
     said_at: int

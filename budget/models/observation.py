@@ -24,6 +24,8 @@ class Observation(models.Model):
     position = models.IntegerField()
     key_prefix = models.TextField(default="")
     """Prefix of the API key that told it; empty for code in the service's own processes."""
+    strictest = models.TextField(db_default="")
+    """Slug of the strictest class of a key that is bound to classes: it is believed no further."""
     refusal = models.TextField(choices=Refusal, default="")
     wait_seconds = models.FloatField(null=True)
     """How long the provider asked to stay away."""

@@ -31,6 +31,12 @@ Floors shrink as after any debt. A clamp never raises a level, nor takes it belo
 **Age.** What was said some time ago has been refilled since: `remaining + rate × age`, at most
 the amount. After `STALE` it tells nothing any more.
 
+**Bound callers.** What is left is known to whoever calls, and nobody can check it. So one who may
+call for some classes only can do no more by telling than by calling. As much is taken to be missing
+as the strictest of these classes could still use: the level comes down no lower than the floors
+that it must leave alone. The rest stays unexplained, for others to tell. And no tier stricter than
+theirs is put off.
+
 **Backoff.** A busy provider is left alone by the loosest tier first, for as long as it says. While
 that lasts, a report takes in the next stricter tier only if it was said a second or more after
 the last one did: what calls are told that had left before comes sooner, so that one incident
@@ -42,6 +48,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import NamedTuple
 
+from budget.rule.decide import standing
 from budget.rule.decision import Charge
 from budget.rule.pool import MINUTE, PoolState
 from budget.rule.strategies import splits
@@ -81,12 +88,18 @@ class Correction(NamedTuple):
 
 
 def reconcile(
-    terms: PoolTerms, state: PoolState, readings: Iterable[Reading], age: int, tolerance: float
+    terms: PoolTerms,
+    state: PoolState,
+    readings: Iterable[Reading],
+    age: int,
+    tolerance: float,
+    strictest: int | None = None,
 ) -> list[Correction]:
     """Bring limits down to what was left at the provider `age` microseconds before the state.
 
-    `tolerance` is the part of a limit's amount that may be missing for no reason. Nothing is
-    corrected in observe mode, where balances aren't meant to say what is left.
+    `tolerance` is the part of a limit's amount that may be missing for no reason. `strictest` is
+    the strictest class of a caller that is bound to classes. Nothing is corrected in observe mode,
+    where balances aren't meant to say what is left.
     """
     if age > STALE or terms.mode == "observe":
         return []
@@ -95,7 +108,7 @@ def reconcile(
         for reading in readings
         for d, limit in enumerate(terms.limits)
         if _concerns(reading, limit)
-        and (correction := _correct(terms, state, d, reading, age, tolerance))
+        and (correction := _correct(terms, state, d, reading, age, tolerance, strictest))
     ]
 
 
@@ -116,23 +129,29 @@ def excuse(
 
 
 def back_off(
-    terms: PoolTerms, state: PoolState, seconds: float | None, said_at: int
+    terms: PoolTerms,
+    state: PoolState,
+    seconds: float | None,
+    said_at: int,
+    strictest: int | None = None,
 ) -> dict[str, int]:
     """Leave a provider alone that said it was busy, for so many seconds from then.
 
-    Returns until when each class is put off that wasn't so long before, by slug: whole
-    seconds, so that what many are told at once changes it once.
+    `strictest` is the strictest class of a caller that is bound to classes. Returns until when
+    each class is put off that wasn't so long before, by slug: whole seconds, so that what many are
+    told at once changes it once.
     """
     wait = min(BACKOFF_SECONDS if seconds is None else seconds, LONGEST_BACKOFF_SECONDS)
     until = ceil((said_at + wait * SECOND) / SECOND) * SECOND
-    reach = _reach(terms, state)
+    reach, bound = _reach(terms, state), 0 if strictest is None else _tier(terms, strictest)
     if until <= state.at:
         return {}
-    if reach == len(terms.tiers) or (reach and said_at >= state.backoff_widened_at + SECOND):
+    anew = reach == len(terms.tiers)
+    if reach > bound and (anew or said_at >= state.backoff_widened_at + SECOND):
         reach -= 1
         state.backoff_widened_at = state.at
     put_off = {}
-    for c in (c for tier in terms.tiers[reach:] for c in tier):
+    for c in (c for tier in terms.tiers[max(reach, bound) :] for c in tier):
         if state.backoff_until[c] < until:
             state.backoff_until[c] = put_off[terms.classes[c].slug] = until
     return put_off
@@ -146,6 +165,11 @@ def _reach(terms: PoolTerms, state: PoolState) -> int:
     return len(terms.tiers)
 
 
+def _tier(terms: PoolTerms, c: int) -> int:
+    """Position of a class's tier."""
+    return next(position for position, tier in enumerate(terms.tiers) if c in tier)
+
+
 def _concerns(reading: Reading, limit: LimitTerms) -> bool:
     if limit.unit != reading.unit or limit.algorithm == "gauge":
         return False
@@ -153,7 +177,13 @@ def _concerns(reading: Reading, limit: LimitTerms) -> bool:
 
 
 def _correct(
-    terms: PoolTerms, state: PoolState, d: int, reading: Reading, age: int, tolerance: float
+    terms: PoolTerms,
+    state: PoolState,
+    d: int,
+    reading: Reading,
+    age: int,
+    tolerance: float,
+    strictest: int | None,
 ) -> Correction | None:
     split, level = splits(terms, state)[d], state.levels[d]
     ours = split.rate * reading.period
@@ -163,8 +193,13 @@ def _correct(
     most_tolerated = tolerance * ours
     if int(unexplained) <= most_tolerated:
         return None
-    leaked = int(unexplained - state.excused[d])
-    if leaked <= most_tolerated or amount < ours * (1 - ROUNDED):
+    is_leak = int(unexplained - state.excused[d]) > most_tolerated
+    if strictest is not None:
+        unexplained = min(unexplained, standing(terms, strictest, split, level, 0, False).free)
+        if unexplained < 1:
+            return None
+    leaked = max(0, int(unexplained - state.excused[d]))
+    if not is_leak or amount < ours * (1 - ROUNDED):
         leaked = 0
     clamped = max(0, min(int(unexplained), int(level.available(split) - remaining)))
     nobodys = Charge(split.terms.name, 0, state.at, 0.0)

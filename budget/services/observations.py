@@ -32,7 +32,7 @@ MAX_AGE_MS = 60_000
 MAX_WAIT_SECONDS = 2_592_000
 """Thirty days, after which a day's limit and a month's cap are whole again."""
 REFUSALS = ("", "busy", "money")
-SPEND_CAP = "The provider says that the account's spend cap is reached (told by {})."
+SPEND_CAP = "The provider says that the account's spend cap is reached."
 
 
 def observe(
@@ -45,6 +45,11 @@ def observe(
     2. Limits come down to what is left at the provider; what is missing there and never came
        through us is recorded as a leak.
     3. A busy provider is left alone by the loosest classes first.
+
+    Nobody can check what a caller tells, so a key that is bound to classes can do no more by
+    telling than by calling: its spend cap is taken for busy, no class of a tier stricter than its
+    own is put off, and limits come down no lower than the floors that its strictest class must
+    leave alone. The rest is for other callers to tell.
 
     Raises Implausible, Forbidden, UnknownPool, LedgerUnavailable. Call it outside of
     transactions: a pause holds once it is committed.
@@ -73,7 +78,7 @@ def _operation(pool: str, standing: Standing, age_ms: int, caller: Caller) -> Ob
     _check(pool, standing, age_ms)
     if caller.pools is not None and pool not in caller.pools:
         raise Forbidden(f"This key may not use the pool {pool!r}.")
-    if standing.refusal == "money":
+    if standing.refusal == "money" and caller.classes is None:
         # The switch doesn't find a pool that was deleted and made again, as the ledger does.
         _pause(existing_pool(pool), age_ms, caller)
     return Observe(
@@ -82,6 +87,7 @@ def _operation(pool: str, standing: Standing, age_ms: int, caller: Caller) -> Ob
         standing=standing,
         age_ms=age_ms,
         key_prefix=caller.key_prefix,
+        classes=caller.classes,
     )
 
 
@@ -92,7 +98,7 @@ def _pause(pool_id: int, age_ms: int, caller: Caller) -> None:
         return
     key = ApiKey.objects.filter(prefix=caller.key_prefix).first()
     teller = f"the API key {key.name}" if key else "the service itself"
-    with pghistory.context(username=teller, reason=SPEND_CAP.format(teller)):
+    with pghistory.context(username=teller, reason=SPEND_CAP):
         POOL_SWITCHES["pause"].turn(Pool.objects.filter(pk=pool_id))
 
 

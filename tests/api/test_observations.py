@@ -1,4 +1,5 @@
 from datetime import datetime
+from time import sleep
 from typing import Any
 
 import pytest
@@ -64,10 +65,7 @@ def test_a_spend_cap_stops_the_pool_once_and_says_so(caller: Caller, pool: Pool)
     assert "the account's spend cap is reached" in shed["detail"]
     stops = [change for change in history(pool) if change.why]
     assert [(change.who, change.why) for change in stops] == [
-        (
-            "the API key all",
-            "The provider says that the account's spend cap is reached (told by the API key all).",
-        )
+        ("the API key all", "The provider says that the account's spend cap is reached.")
     ]
 
 
@@ -89,6 +87,27 @@ def test_a_pause_by_hand_says_nothing_of_money(caller: Caller, pool: Pool) -> No
     Pool.objects.update(paused=True)
 
     assert "spend cap" not in caller.admit().json()["detail"]
+
+
+def test_a_key_bound_to_classes_stops_nobody_elses(
+    nightly_caller: Caller, caller: Caller, pool: Pool
+) -> None:
+    for _ in range(2):
+        answer = observe(nightly_caller, limits=DRAINED, refusal="money", retry_after_ms=20_000)
+        assert answer.status_code == 200
+        body = answer.json()
+        assert (body["paused"], list(body["backoff"])) == (False, ["nightly"])
+        sleep(1.1)
+
+    assert available(caller) >= 69_000, "the floors that nightly calls leave alone"
+    assert caller.admit(input_tokens=40_000).status_code == 201
+    assert caller.admit(workload_class="rescore").status_code == 201
+    assert caller.admit(workload_class="nightly").json()["reason"] == "provider_backoff"
+    pool.refresh_from_db()
+    assert not pool.paused
+    assert {row.refusal for row in Observation.objects.all()} == {"money"}
+    assert observe(caller, limits=DRAINED).json()["leaked"]["total_tokens"] > 300_000
+    assert available(caller) < 10_000
 
 
 @pytest.mark.parametrize(

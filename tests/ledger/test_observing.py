@@ -25,6 +25,9 @@ __all__ = ["proxy"]
 pytestmark = pytest.mark.usefixtures("classes", "quiet")
 
 BUSY = Standing(refusal="busy")
+ANYBODY = services.Caller("")
+NIGHTLY = services.Caller("n", classes=frozenset({"nightly"}))
+NOBODY = services.Caller("x", classes=frozenset({"gone"}))
 
 
 def left(tokens: int, **more: Any) -> Standing:
@@ -32,8 +35,10 @@ def left(tokens: int, **more: Any) -> Standing:
     return Standing((Said("total_tokens", 100_000, tokens, **more),))
 
 
-def said(standing: Standing, age_ms: int = 0) -> services.Observed:
-    return services.observe("claims", standing, age_ms)
+def said(
+    standing: Standing, age_ms: int = 0, caller: services.Caller = ANYBODY
+) -> services.Observed:
+    return services.observe("claims", standing, age_ms, caller)
 
 
 def leaked(pool: Pool) -> dict[str, int]:
@@ -113,6 +118,15 @@ def test_many_that_report_one_incident_put_off_one_tier(pool: Pool) -> None:
     assert said(Standing()).backoff.keys() == {"nightly"}
 
 
+def test_a_key_of_no_known_class_changes_nothing(pool: Pool) -> None:
+    observed = said(
+        Standing(left(0).limits, refusal="busy", retry_after_seconds=20.0), caller=NOBODY
+    )
+    assert (observed.leaked, observed.backoff) == ({}, {})
+    assert not Observation.objects.exists()
+    assert ProviderLimit.objects.get().remaining == 0, "shown, as whoever told it"
+
+
 def test_a_lost_reply_to_the_commit(proxy: Proxy, pool: Pool) -> None:
     admit(tokens=20_000)
     for n, remaining in enumerate((30_000, 0), start=1):
@@ -143,6 +157,8 @@ def test_every_decision_comes_out_the_same(pool: Pool) -> None:
             doing: list[Callable[[], object]] = [
                 lambda: said(left(chance.randrange(100_000)), chance.randrange(2000)),
                 lambda: said(Standing(refusal="busy", retry_after_seconds=chance.random())),
+                lambda: said(left(chance.randrange(100_000)), caller=NIGHTLY),
+                lambda: said(Standing(refusal="money"), caller=NIGHTLY),
                 lambda: None,
             ]
             chance.choice(doing)()
@@ -152,6 +168,7 @@ def test_every_decision_comes_out_the_same(pool: Pool) -> None:
     together(4, calls)
     assert Observation.objects.exclude(leaked={}).exists()
     assert Observation.objects.exclude(backoff={}).exists()
+    assert Observation.objects.filter(strictest="nightly").exists()
     first = PoolState.objects.filter(pool_id=pool.pk, kept=True).earliest("seq")
     again = rerun(pool.pk, first.seq)
     assert again.differences == []

@@ -25,7 +25,8 @@ def told(driver: Driver, remaining: int, amount: int | None = None, **more: Any)
         more.pop("unit", "total_tokens"), remaining, amount, more.pop("period", MINUTE)
     )
     age = int(more.pop("age", 0) * SECOND)
-    return reconcile(driver.terms, driver.state, [reading], age, more.pop("tolerance", 0.1))
+    tolerance, strictest = more.pop("tolerance", 0.1), more.pop("strictest", None)
+    return reconcile(driver.terms, driver.state, [reading], age, tolerance, strictest)
 
 
 def available(driver: Driver) -> float:
@@ -166,6 +167,48 @@ def test_a_state_of_an_earlier_program_explains_everything_for_a_while() -> None
     driver.state = msgspec.convert(document, PoolState)
     assert told(driver.wait(60), 0) == []
     assert told(driver.wait(240), 0)
+
+
+# callers that are bound to classes
+
+
+def test_a_bound_caller_brings_the_level_down_to_what_its_class_must_leave_alone() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    (found,) = told(driver, 0, strictest=2)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 300, 300)
+    assert told(driver, 0, strictest=2) == [], "the floor of the stricter class stays"
+    assert driver.offer("adjuster", 300).admitted
+    driver = Driver(pool([limit(600)], *ALL))
+    (found,) = told(driver, 400, strictest=2)
+    assert (found.clamped, available(driver)) == (200, 400), "what is left there"
+
+
+def test_what_is_missing_beyond_it_is_for_others_to_tell() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    told(driver, 0, strictest=2)
+    (found,) = told(driver, 0)
+    assert (found.unexplained, found.clamped, found.leaked) == (300, 300, 300)
+
+
+def test_the_strictest_class_itself_is_believed_whole() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    assert told(driver, 0, strictest=0)[0].clamped == 600
+
+
+def test_what_is_excused_is_no_leak_of_a_bound_callers_either() -> None:
+    driver = Driver(pool([limit(600)], *ALL))
+    used_alone(driver, 200)
+    (found,) = told(driver, 0, strictest=2)
+    assert (found.unexplained, found.leaked) == (300, 100)
+
+
+def test_a_bound_caller_puts_off_no_stricter_tier(driver: Driver) -> None:
+    for _ in range(4):
+        assert put_off(driver.wait(2), 30, strictest=2).keys() == {"nightly"}
+    for _ in range(4):
+        assert put_off(driver.wait(2), 30, strictest=1).keys() == {"rescore", "nightly"}
+    assert put_off(driver.wait(2), 30).keys() == {"adjuster", "rescore", "nightly"}
+    assert put_off(driver.wait(2), 30, strictest=2).keys() == {"nightly"}, "prolonged for its own"
 
 
 # what callers used while the service was away
@@ -367,10 +410,15 @@ def report(
 # backoff
 
 
-def put_off(driver: Driver, seconds: float | None = None, age: float = 0) -> dict[str, int]:
+def put_off(
+    driver: Driver,
+    seconds: float | None = None,
+    age: float = 0,
+    strictest: int | None = None,
+) -> dict[str, int]:
     """By class: for how long, in seconds from the driver's moment."""
     now = driver.state.at
-    found = back_off(driver.terms, driver.state, seconds, now - int(age * SECOND))
+    found = back_off(driver.terms, driver.state, seconds, now - int(age * SECOND), strictest)
     return {slug: -(-(until - now) // SECOND) for slug, until in found.items()}
 
 
