@@ -9,6 +9,9 @@ SHORTEST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 """Seconds between two looks whether it is back."""
 
+_chance = random.Random()
+"""Apart from the chance of the program around, which may be seeded."""
+
 
 class Breaker:
     """Open while the service is away. Whoever looks whether it is back closes it.
@@ -61,5 +64,5 @@ class Breaker:
 
     def _rest(self) -> None:
         # Spread, so that the processes that lost it together don't come back together.
-        self._next_look = self._clock() + self._pause * random.uniform(0.75, 1.25)
+        self._next_look = self._clock() + self._pause * _chance.uniform(0.75, 1.25)
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

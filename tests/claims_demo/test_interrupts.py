@@ -10,6 +10,8 @@ from tests.claims_demo.programs import ROOT, environment
 INTERRUPTED = """
 import os, runpy, signal, sys
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may let it be ignored
+
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == "claims_demo.processes":
