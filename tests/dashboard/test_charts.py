@@ -159,6 +159,7 @@ def test_the_data_is_there_as_a_table_with_links(watcher: Watcher, history: date
     shed = watcher.figure("shed")
     assert shed.locator("table").count() == 0
     shed.get_by_text("Data table").click()
+    expect(shed.locator("tbody tr").first).to_be_visible()
     heads = [words(cell) for cell in shed.locator("thead th").all()]
     assert heads == ["Time", "adjuster", "rescore", "nightly"]
     peak = shed.locator("tbody tr", has_text=span_of(history, PEAK))
@@ -174,6 +175,7 @@ def test_the_table_of_use_has_limit_and_floors(watcher: Watcher, history: dateti
     watcher.open(pool_page(query=the_hour(history)))
     use = watcher.figure("use")
     use.get_by_text("Data table").click()
+    expect(use.locator("tbody tr").first).to_be_visible()
     heads = [words(cell) for cell in use.locator("thead th").all()]
     assert heads[4:] == ["limit", "floor of adjuster", "floor of rescore"]
     row = use.locator("tbody tr", has_text=span_of(history, PEAK))
