@@ -12,7 +12,7 @@ from budget.ledger.clock import micros
 from budget.models import Pool
 from budget.pages.versions import versions_of
 from budget.policy.history import Change, Scope, change_keys, changes, scope_of_pool, told
-from budget.policy.rows import WORKLOAD_CLASS, Slugs
+from budget.policy.rows import POOL, WORKLOAD_CLASS, Slugs
 
 MOST = 50
 SEE_HISTORY = "budget.view_policyhistory"
@@ -71,8 +71,10 @@ def marks(request: HttpRequest, pool: Pool, start: datetime, end: datetime) -> M
 
 
 def _scope(pool: Pool, start: datetime, end: datetime) -> Scope:
-    """What concerns a pool: its own rows, and all classes, which are those of every pool."""
-    within = Q(pgh_created_at__gte=start, pgh_created_at__lt=end)
+    """What concerns a pool: its own rows and, since it is there, all classes."""
+    first = POOL.events.objects.filter(pgh_obj_id=pool.pk).order_by("pgh_id").first()
+    began = start if first is None else max(start, first.pgh_created_at)
+    within = Q(pgh_created_at__gte=began, pgh_created_at__lt=end)
     whole: Scope = {**scope_of_pool(pool.pk), WORKLOAD_CLASS: Q()}
     return {kind: condition & within for kind, condition in whole.items()}
 

@@ -40,6 +40,19 @@ def test_a_change_is_marked_with_who_why_and_what(viewer: Client) -> None:
     assert "Only the newest" not in page.html
 
 
+def test_what_classes_were_before_the_pool_was_there_is_no_change_of_it(viewer: Client) -> None:
+    claims_pool()
+    WorkloadClass.objects.filter(slug="nightly").update(queue_limit=77)
+    small_pool()
+    WorkloadClass.objects.filter(slug="nightly").update(queue_limit=78)
+    lines = [line for mark in opened(viewer, pool_page("small"))["marks"] for line in mark.lines]
+    told = "\n".join(lines)
+    assert "→ 78" in told
+    assert "→ 77" not in told
+    assert "class adjuster added" not in told
+    assert "pool small added" in lines[-1]
+
+
 def test_it_leads_to_its_entry_in_the_history(viewer: Client) -> None:
     claims_pool()
     edit(45)
