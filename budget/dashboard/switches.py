@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from budget.dashboard.access import SEE_USAGE, may_pause_class, may_pause_pool, needs
+from budget.dashboard.addresses import pool_address
 from budget.dashboard.stakes import RECENT, stakes
 from budget.models import PolicyVersion, Pool, WorkloadClass
 from budget.pages.audit import ReasonForm, audit
@@ -107,6 +108,7 @@ def _page(request: HttpRequest, row: Row, verb: str) -> HttpResponse:
         "switch": switch,
         "verb": verb,
         "row": row,
+        "pool_address": pool_address(row) if isinstance(row, Pool) else "",
         "where": "" if isinstance(row, Pool) else _where(row, pools),
         "stakes": stakes(pools, None if isinstance(row, Pool) else row),
         "recent_minutes": RECENT.seconds // 60,

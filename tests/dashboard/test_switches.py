@@ -235,6 +235,16 @@ def test_who_resumes_sees_who_paused_why_and_since_when(on_call: Client, editor:
     assert editor.get(class_switch("pause")).context["turned"] is None
 
 
+def test_resuming_promises_nothing_of_callers_that_were_told_not_to_come_back(
+    on_call: Client,
+) -> None:
+    Pool.objects.filter(slug="claims").update(paused=True)
+    html = on_call.get(pool_switch("resume")).content.decode()
+    assert "those whose deadline was nearer than that were told not to" in html
+    assert html.count("Resume pool claims") == 2, "in the title and as the heading"
+    assert '<li aria-current="page">Resume</li>' in html
+
+
 def test_what_is_paused_since_it_was_made_tells_so(on_call: Client) -> None:
     Pool.objects.create(slug="night", provider="openai", paused=True)
     change = on_call.get(pool_switch("resume", "night")).context["turned"]
