@@ -54,6 +54,11 @@ class Board(NamedTuple):
         return "time" if self.span.end - self.span.start <= DAY else "moment"
 
     @property
+    def exact_form(self) -> str:
+        """The same to the second."""
+        return "second" if self.form == "time" else "full"
+
+    @property
     def shape(self) -> str:
         """Changes when lines or rows come or go, and not when only their numbers move on."""
         drawn = [

@@ -19,7 +19,7 @@ class Leak(NamedTuple):
     text: str
     """`40,000 tokens`."""
     teller: str
-    """Whose call was answered with what gave it away."""
+    """Who was answered with what gave it away: `the API key claims`."""
 
 
 class Leaks(NamedTuple):
@@ -58,4 +58,4 @@ def _in_words(leaked: Mapping[str, int]) -> str:
 
 
 def _teller(prefix: str, names: Mapping[str, str]) -> str:
-    return names.get(prefix, f"key {prefix}") if prefix else IN_PROCESS
+    return f"the API key {names.get(prefix, prefix)}" if prefix else IN_PROCESS

@@ -1,5 +1,6 @@
 """The way in: all pools, and which of them needs a look."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -9,8 +10,9 @@ from django.shortcuts import render
 
 from budget import services
 from budget.dashboard.access import SEE_CALLS, SEE_USAGE, needs
-from budget.dashboard.addresses import sheds_address
+from budget.dashboard.addresses import pool_address, sheds_address
 from budget.dashboard.finding import IF_ENFORCED
+from budget.dashboard.leaks import leaks_of
 from budget.dashboard.levels import Level, levels
 from budget.dashboard.lineup import UNTAGGED
 from budget.dashboard.policy_rows import POOLS
@@ -19,8 +21,9 @@ from budget.dashboard.rows import pool_states, states_of
 from budget.dashboard.span import span_of
 from budget.dashboard.units import offers_in_words
 from budget.dashboard.untagged import UntaggedCallers, untagged_callers, untagged_in
-from budget.models import Pool
+from budget.models import Pool, ProviderLimit
 from budget.pages.percents import percent
+from budget.pages.provider_limits import disagreements
 from budget.services import BudgetError, UsageHistory
 
 HOUR = timedelta(hours=1)
@@ -29,16 +32,17 @@ Counts = Sequence[tuple[int, str]]
 """How many calls, and whose they were and why in words."""
 MOST_UNTAGGED = 3
 """Of a pool's call sites; its page has the others."""
+DIFFERS = "provider limit differs"
 QUIET = "Nobody called in the last hour."
 UNKNOWN = "Nothing was recorded in the last hour, so nothing is known of it."
 
 
 class Told(NamedTuple):
-    """Something that came of the last hour's calls, in words, and the sheds it speaks of."""
+    """Something that the last hour brought, in words, and where to see it."""
 
     text: str
-    sheds: str = ""
-    """Address; empty without any, and for those who may not see them."""
+    address: str = ""
+    """Empty where there is nothing to see, and for those who may not see it."""
 
 
 class Queue(NamedTuple):
@@ -67,12 +71,21 @@ class PoolNow(NamedTuple):
 def overview(request: HttpRequest) -> HttpResponse:
     """Every pool with its state, how much of it is taken, the last hour's sheds and its queues."""
     linked = request.user.has_perm(SEE_CALLS)
-    pools = [_now(pool, linked) for pool in POOLS.all()]
+    told = _told_by_providers()
+    pools = [_now(pool, linked, told[pool.pk]) for pool in POOLS.all()]
     context = {"title": "Pools", "pools": pools, "at": datetime.now(UTC)}
     return render(request, "budget/dashboard/overview.html", context)
 
 
-def _now(pool: Pool, linked: bool) -> PoolNow:
+def _told_by_providers() -> defaultdict[int, list[ProviderLimit]]:
+    """By pool."""
+    told: defaultdict[int, list[ProviderLimit]] = defaultdict(list)
+    for limit in ProviderLimit.objects.all():
+        told[limit.pool_id].append(limit)
+    return told
+
+
+def _now(pool: Pool, linked: bool, told: Sequence[ProviderLimit]) -> PoolNow:
     try:
         hour = _last_hour(pool)
     except BudgetError:
@@ -80,9 +93,9 @@ def _now(pool: Pool, linked: bool) -> PoolNow:
     view = hour.now
     return PoolNow(
         pool,
-        pool_states(view),
+        [*pool_states(view), *([DIFFERS] if disagreements(pool, told) else [])],
         max(levels(pool, view), key=lambda level: level.used_percent, default=None),
-        list(_told(pool, hour, linked)),
+        [*_told(pool, hour, linked), *_unseen(pool, hour)],
         _queues(pool, view),
         _untagged(pool, hour) if linked else None,
     )
@@ -115,6 +128,18 @@ def _told(pool: Pool, hour: UsageHistory, linked: bool) -> Iterator[Told]:
     if would:
         address = sheds_address(pool, "range=1h", decision="would_be") if linked else ""
         yield Told(f"{_share(would, offered, noun, 'would have been')}, {IF_ENFORCED}.", address)
+
+
+def _unseen(pool: Pool, hour: UsageHistory) -> Iterator[Told]:
+    """What the hour's figures know nothing of: leaks, and calls while the service was away."""
+    start, end = hour.start, hour.start + len(hour.minutes) * hour.step
+    page = pool_address(pool, "range=1h")
+    if (leaks := leaks_of(pool, start, end)).times:
+        yield Told(f"Leaks: {leaks.total} in the last hour.", f"{page}#leaks")
+    if away := sum(row.admitted + row.shed for row in services.away_calls(pool.slug, start, end)):
+        calls = f"{away:,} call{'s' if away > 1 else ''}"
+        decided = f"callers decided on {calls} by themselves, while the service was away"
+        yield Told(f"In the last hour {decided}.", f"{page}#away")
 
 
 def _queued(pool: Pool, hour: UsageHistory) -> Iterator[bool]:

@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from budget.dashboard.access import SEE_CALLS, SEE_USAGE, needs
 from budget.dashboard.board import board_of
@@ -10,6 +11,8 @@ from budget.dashboard.policy_rows import policy_rows
 from budget.dashboard.span import span_of
 from budget.dashboard.switches import switching
 from budget.dashboard.untagged import untagged_callers
+from budget.models import Pool, ProviderLimit
+from budget.pages.provider_limits import disagreements
 
 
 @needs(SEE_USAGE)
@@ -20,9 +23,19 @@ def pool_page(request: HttpRequest, slug: str) -> HttpResponse:
     callers = None
     if request.user.has_perm(SEE_CALLS):
         callers = untagged_callers(policy.pool, board.span, board.untagged)
+    told = ProviderLimit.objects.filter(pool_id=policy.pool.pk)
     context = {
         "untagged": callers,
+        "disagreements": disagreements(policy.pool, told),
+        "policy_form": _form(request, policy.pool),
         **context_of(request, policy.pool, board),
         **switching(request, policy.pool),
     }
     return render(request, "budget/dashboard/pool.html", context)
+
+
+def _form(request: HttpRequest, pool: Pool) -> str:
+    """Where the pool is edited; empty for those who may not."""
+    if not (request.user.is_staff and request.user.has_perm("budget.change_pool")):
+        return ""
+    return reverse("admin:budget_pool_change", args=[pool.pk])

@@ -57,6 +57,14 @@ def test_it_adds_up_by_class_strictest_first(viewer: Client, told: None) -> None
     assert "local: each process kept a part of the floor" in page.html
 
 
+def test_the_overview_counts_those_of_the_last_hour(viewer: Client, told: None) -> None:
+    (now,) = opened(viewer, "/dashboard/")["pools"]
+    assert now.told[-1].text == (
+        "In the last hour callers decided on 3,612 calls by themselves, while the service was away."
+    )
+    assert 'id="away"' in opened(viewer, now.told[-1].address.partition("#")[0]).html
+
+
 def test_only_the_time_shown_counts(viewer: Client, told: None) -> None:
     rows = opened(viewer, pool_page(query="range=24h"))["board"].away
     assert [row.name for row in rows] == ["adjuster", "rescore", "nightly", "untagged calls"]

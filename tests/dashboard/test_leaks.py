@@ -8,7 +8,7 @@ from django.test import Client
 
 from budget import services
 from budget.ledger.ids import new_id
-from budget.models import Observation, Pool
+from budget.models import ApiKey, Observation, Pool
 from budget.providers.standing import ProviderLimit, Standing
 from tests.dashboard.addresses import pool_page
 from tests.dashboard.test_pool import opened
@@ -16,6 +16,7 @@ from tests.dashboard.watching import OVERFLOW, Watcher, aside
 
 pytestmark = pytest.mark.django_db
 
+OVERVIEW = "/dashboard/"
 DRAINED = Standing((ProviderLimit("total_tokens", 400_000, 0),))
 
 
@@ -48,7 +49,31 @@ def test_leaks_have_their_place_only_where_there_are_any(viewer: Client, claims:
     assert "47,000 tokens were used at the provider and never came through here" in html
     assert "found 2 times" in html
     assert html.index("40,000 tokens</strong>") < html.index("7,000 tokens</strong>")
-    assert "key abcd1234" in html
+    assert "told by the API key abcd1234" in html
+    assert html.index("Leaks in this time") < html.index("Policy changes in this time")
+
+
+def test_moments_of_leaks_are_exact(viewer: Client, claims: Pool) -> None:
+    leak(claims, 5, 40_000)
+    for span, form in (("1h", "second"), ("7d", "full")):
+        panel = opened(viewer, pool_page(query=f"range={span}")).html.partition('id="leaks"')[2]
+        assert f'data-format="{form}"' in panel.partition("</section>")[0]
+
+
+def test_the_key_that_told_a_leak_goes_by_its_name(viewer: Client, claims: Pool) -> None:
+    key, _ = ApiKey.objects.create_key(name="scratch")
+    leak(claims, 5, 40_000)
+    Observation.objects.update(key_prefix=key.prefix)
+    assert "told by the API key scratch" in opened(viewer, pool_page()).html
+
+
+def test_the_overview_names_the_leaks_of_the_last_hour(viewer: Client, claims: Pool) -> None:
+    assert "Leaks" not in opened(viewer, OVERVIEW).html
+    leak(claims, 90, 7000)
+    leak(claims, 5, 40_000)
+    told = opened(viewer, OVERVIEW)["pools"][0].told[-1]
+    assert told.text == "Leaks: 40,000 tokens in the last hour."
+    assert 'id="leaks"' in opened(viewer, told.address.partition("#")[0]).html
 
 
 def test_many_leaks_are_added_up_and_the_newest_shown(viewer: Client, claims: Pool) -> None:
@@ -67,7 +92,7 @@ def test_who_leaves_a_busy_provider_alone_is_shown(viewer: Client, claims: Pool)
     states = {row.member.name: row.states for row in board.rows}
     assert states["nightly"] == ["provider backoff", "green"]
     assert "provider backoff" not in states["rescore"]
-    assert "provider backoff" in opened(viewer, "/dashboard/").html
+    assert "provider backoff" in opened(viewer, OVERVIEW).html
 
 
 @pytest.mark.django_db(transaction=True)
@@ -76,8 +101,8 @@ def test_a_pool_that_a_spend_cap_stopped_says_so(viewer: Client, claims: Pool) -
     services.observe("claims", Standing(refusal="money"))
     page = opened(viewer, pool_page())
     assert page["board"].states == ["paused", "spend cap reached", "enforce"]
-    assert "spend cap is reached (told by the service itself)" in page.html
-    assert "spend cap reached" in opened(viewer, "/dashboard/").html
+    assert "spend cap is reached." in page.html
+    assert "spend cap reached" in opened(viewer, OVERVIEW).html
     Pool.objects.update(paused=False)
     services.observe("claims", Standing())
     assert opened(viewer, pool_page())["board"].states == ["enforce"]

@@ -99,9 +99,7 @@ def test_lines_that_come_are_drawn_without_a_reload(watcher: Watcher) -> None:
     aside(lambda: admit(None))
     expect(page.locator("[data-row]")).to_have_count(4)
     expect(watcher.figure("shed").locator(".legend li").last).to_have_text("untagged calls")
-    assert "untagged calls 1, all because they named no class" in words(
-        watcher.figure("shed")
-    )
+    assert "untagged calls 1, all because they named no class" in words(watcher.figure("shed"))
     assert page.evaluate("window.untouched")
     assert watcher.complaints == []
 

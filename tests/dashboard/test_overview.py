@@ -42,8 +42,8 @@ def test_what_would_be_shed_is_told_and_linked(viewer: Client, claims: Pool) -> 
         "4 of 9 jobs would have been (44 %), all of nightly because headroom is kept for "
         "stricter classes, had the pool enforced."
     )
-    assert would.sheds.endswith("?range=1h&decision=would_be")
-    assert viewer.get(would.sheds).status_code == 200
+    assert would.address.endswith("?range=1h&decision=would_be")
+    assert viewer.get(would.address).status_code == 200
 
 
 def test_one_pool_is_a_list_too(viewer: Client, claims: Pool) -> None:
