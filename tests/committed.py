@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.test import TransactionTestCase
-from django_q.models import OrmQ
+from django_q.models import OrmQ, Task
 from pghistory.models import Event
 
 from budget.ledger.writers import stop_writers
@@ -37,7 +37,15 @@ def _delete_everything(_: TransactionTestCase) -> None:
         for model in apps.get_app_config(label).get_models(include_auto_created=True)
         if not model._meta.proxy
     ]
-    others = [LogEntry, OrmQ, Session, User.groups.through, User.user_permissions.through, User]
+    others = [
+        LogEntry,
+        OrmQ,
+        Task,
+        Session,
+        User.groups.through,
+        User.user_permissions.through,
+        User,
+    ]
     tables = [model._meta.db_table for model in (*own, *others)]
     guarded = [model._meta.db_table for model in own if issubclass(model, Event)]
     statements = [

@@ -128,7 +128,9 @@ def test_a_task_leaves_no_connection_open(monkeypatch: pytest.MonkeyPatch) -> No
     for job in taken(1, "tests.look"):
         own.start(job)
     wait_until_idle(own)
-    assert left == [False]
+    # A crew of an earlier test may end its last thread meanwhile.
+    assert left
+    assert not any(left)
 
 
 def test_what_goes_wrong_beside_the_task_costs_no_thread(
