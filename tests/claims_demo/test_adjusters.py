@@ -65,7 +65,7 @@ def test_who_is_refused_comes_back_and_the_wait_counts_from_the_first_asking(
 ) -> None:
     sheet = asked(orders, use_up)
     assert sheet.tallies["adjuster"] == Tally(asked=1, in_time=1)
-    assert sheet.waits_ms[0] >= 500
+    assert sheet.waits_ms[0] >= 200
 
 
 def test_who_finds_the_assistant_paused_gives_up(orders: Orders) -> None:
