@@ -72,14 +72,14 @@ class Courier:
         with self._change:
             return self._change.wait_for(lambda: not self._errands and not self._busy, seconds)
 
-    def close(self, seconds: float, pools: set[str]) -> None:
-        """Run what waits and tell of these pools, for so many seconds at most; end the thread."""
+    def close(self, seconds: float) -> None:
+        """Run what waits and say farewell, for so many seconds at most; end the thread."""
         if self._thread is None:
             return
         end = time.monotonic() + seconds
         if not self._breaker.is_open:
             with self._change:
-                self._heart.hurry(pools)
+                self._heart.leave()
                 self._change.notify_all()
                 self._change.wait_for(self._is_idle, seconds)
         with self._change:

@@ -29,6 +29,7 @@ class Heartbeat:
         self._caller = caller
         """`process` and `name`, as `POST /callers` takes them."""
         self._next: dict[str, float] = {}
+        self._leaving = False
 
     def knows(self, pool: str) -> bool:
         """Whether there is nothing to begin with for a pool."""
@@ -36,8 +37,13 @@ class Heartbeat:
 
     def hurry(self, pools: Iterable[str]) -> None:
         """Beat for these as soon as can be."""
-        for pool in pools:
+        for pool in list(pools):
             self._next[pool] = 0.0
+
+    def leave(self) -> None:
+        """Say farewell to all pools, as soon as can be."""
+        self._leaving = True
+        self.hurry(self._next)
 
     @property
     def due(self) -> tuple[str, float] | None:
@@ -64,12 +70,16 @@ class Heartbeat:
                 if self._tell(pool, [row]).status in REFUSED:
                     logger.warning("What was decided alone is refused by the service: %s", row)
                     self._book.taken([row])
-            self.hurry([pool])
+            if not self._leaving:
+                self.hurry([pool])
         elif reply.status == UNKNOWN:
             self._next[pool] = time.monotonic() + UNKNOWN_SECONDS
 
     def _tell(self, pool: str, rows: list[dict[str, Any]]) -> Reply:
-        reply = self._link.post("callers", {**self._caller, "pool": pool, "away": rows})
+        body = {**self._caller, "pool": pool, "away": rows}
+        if self._leaving:
+            body["leaving"] = True
+        reply = self._link.post("callers", body)
         if reply.status != OK:
             said = reply.body.get("detail", reply.status)
             logger.warning("The budget service says of %s: %s", pool, said)

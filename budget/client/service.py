@@ -122,7 +122,7 @@ class Service:
     def close(self, seconds: float = EXIT_SECONDS) -> None:
         """Tell what is left, for so many seconds at most, and close the connections."""
         watch.settle_dropped()
-        self._courier.close(seconds, self._away.book.pools)
+        self._courier.close(seconds)
         self._link.close()
 
     def _patience(self, ask: Ask) -> float:

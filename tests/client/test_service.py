@@ -345,6 +345,17 @@ def test_the_end_of_a_process_waits_no_longer_than_said_and_not_at_all_in_an_out
     assert time.monotonic() - began < 2.5
 
 
+def test_a_process_says_farewell_at_its_end(server: Server) -> None:
+    service = Service(server.url, "prefix.secret")
+    service.admit(ask())
+    until(lambda: service._away.knows("claims"))
+    service.close()
+    first, last = server.to("/callers")
+    assert "leaving" not in first.json
+    assert last.json["leaving"] is True
+    assert last.json["process"] == first.json["process"]
+
+
 def test_a_child_forked_in_an_outage_knows_the_policy(server: Server, service: Service) -> None:
     service.admit(ask())
     until(lambda: service._away.knows("claims"))
