@@ -30,9 +30,10 @@ class ObservationsView(Endpoint):
         What is missing there and never came through us is recorded as a leak. A busy provider is
         left alone by the loosest classes first; one whose spend cap is reached pauses the pool.
 
-        A key that is bound to classes can do no more by telling than by calling: its `money` is
-        taken for busy, no class of a stricter tier than its own is put off, and limits come down no
-        lower than the floors that its strictest class must leave alone.
+        A key that is bound to classes can do no more by telling than by calling: no class of a
+        stricter tier than its own is put off, limits come down no lower than the floors that its
+        strictest class must leave alone, and its `money` is taken for busy unless one of its classes
+        is interactive.
         """
         body = decode(OBSERVATION, read(request, conf.max_body_bytes()))
         observed = services.observe(body.pool, _standing(body), body.age_ms, self.caller)

@@ -303,7 +303,7 @@ class ObservationBody(Struct, forbid_unknown_fields=True, kw_only=True):
         Meta(
             description="Why the provider refused the call, if it did for all: busy (429, 529), or "
             "money (the account's spend cap is reached), which pauses the pool; it is taken for "
-            "busy from a key that is bound to classes."
+            "busy from a key that is bound to classes none of which is interactive."
         ),
     ] = None
     retry_after_ms: Annotated[

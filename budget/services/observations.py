@@ -19,11 +19,11 @@ from budget.ledger.operations import (
     check_whole,
 )
 from budget.ledger.writers import patience
-from budget.models import ApiKey, PolicyVersion, Pool
+from budget.models import ApiKey, PolicyVersion, Pool, WorkloadClass
 from budget.policy.switches import POOL_SWITCHES
 from budget.providers.standing import ProviderLimit, Standing
 from budget.providers.values import MOST
-from budget.rule.terms import UNITS
+from budget.rule.terms import TIERS, UNITS
 from budget.services.asking import answer_by_slug, existing_pool, submitted
 
 logger = logging.getLogger(__name__)
@@ -47,9 +47,9 @@ def observe(
     3. A busy provider is left alone by the loosest classes first.
 
     Nobody can check what a caller tells, so a key that is bound to classes can do no more by
-    telling than by calling: its spend cap is taken for busy, no class of a tier stricter than its
-    own is put off, and limits come down no lower than the floors that its strictest class must
-    leave alone. The rest is for other callers to tell.
+    telling than by calling: no class of a tier stricter than its own is put off, limits come down
+    no lower than the floors that its strictest class must leave alone, and its spend cap is taken
+    for busy, unless one of its classes is interactive. The rest is for other callers to tell.
 
     Raises Implausible, Forbidden, UnknownPool, LedgerUnavailable. Call it outside of
     transactions: a pause holds once it is committed.
@@ -78,7 +78,7 @@ def _operation(pool: str, standing: Standing, age_ms: int, caller: Caller) -> Ob
     _check(pool, standing, age_ms)
     if caller.pools is not None and pool not in caller.pools:
         raise Forbidden(f"This key may not use the pool {pool!r}.")
-    if standing.refusal == "money" and caller.classes is None:
+    if standing.refusal == "money" and _may_stop_all(caller):
         # The switch doesn't find a pool that was deleted and made again, as the ledger does.
         _pause(existing_pool(pool), age_ms, caller)
     return Observe(
@@ -89,6 +89,12 @@ def _operation(pool: str, standing: Standing, age_ms: int, caller: Caller) -> Ob
         key_prefix=caller.key_prefix,
         classes=caller.classes,
     )
+
+
+def _may_stop_all(caller: Caller) -> bool:
+    """Whether nobody is stricter than the caller may be."""
+    strictest = WorkloadClass.objects.filter(tier=TIERS[0])
+    return caller.classes is None or strictest.filter(slug__in=caller.classes).exists()
 
 
 def _pause(pool_id: int, age_ms: int, caller: Caller) -> None:

@@ -6,9 +6,9 @@ import pytest
 from django.http import HttpResponse
 from django.utils import timezone
 
-from budget.models import Observation, Pool
+from budget.models import Observation, Pool, WorkloadClass
 from budget.policy.history import change_keys, changes, scope_of_pool
-from tests.api.conftest import Caller
+from tests.api.conftest import Caller, make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,6 +108,15 @@ def test_a_key_bound_to_classes_stops_nobody_elses(
     assert {row.refusal for row in Observation.objects.all()} == {"money"}
     assert observe(caller, limits=DRAINED).json()["leaked"]["total_tokens"] > 300_000
     assert available(caller) < 10_000
+
+
+def test_a_key_of_the_strictest_callers_stops_the_pool(
+    classes: dict[str, WorkloadClass], pool: Pool
+) -> None:
+    adjuster = Caller(make_key("adjuster", classes=[classes["adjuster"]]))
+    assert observe(adjuster, refusal="money").json()["paused"] is True
+    pool.refresh_from_db()
+    assert pool.paused
 
 
 @pytest.mark.parametrize(
