@@ -32,8 +32,8 @@ class ObservationsView(Endpoint):
 
         A key that is bound to classes can do no more by telling than by calling: no class of a
         stricter tier than its own is put off, limits come down no lower than the floors that its
-        strictest class must leave alone, and its `money` is taken for busy unless one of its classes
-        is interactive.
+        strictest class must leave alone, and its `money` is taken for busy unless one of its
+        classes is interactive.
         """
         body = decode(OBSERVATION, read(request, conf.max_body_bytes()))
         observed = services.observe(body.pool, _standing(body), body.age_ms, self.caller)
