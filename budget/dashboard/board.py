@@ -9,8 +9,8 @@ from budget import services
 from budget.dashboard.away import AwayRow, away_rows
 from budget.dashboard.class_figures import class_figures
 from budget.dashboard.figure import Figure
-from budget.dashboard.leaks import Leaks, leaks_of
-from budget.dashboard.levels import Level, levels
+from budget.dashboard.leaks import Leaks, leaks_of, lowered
+from budget.dashboard.levels import Level, levels, still_lowered
 from budget.dashboard.lineup import Member, line_up
 from budget.dashboard.past import Past
 from budget.dashboard.policy_rows import PolicyRows
@@ -66,7 +66,10 @@ class Board(NamedTuple):
             for f in self.figures
         ]
         rows = [row.member.name for row in self.rows]
-        limits = [(level.name, [floor.name for floor in level.floors]) for level in self.levels]
+        limits = [
+            (level.name, [floor.name for floor in level.floors], level.lowered_at)
+            for level in self.levels
+        ]
         leaks = self.leaks and self.leaks.times
         away = [row.calls for row in self.away]
         return f"{crc32(repr((self.empty, drawn, rows, limits, leaks, away)).encode()):x}"
@@ -90,7 +93,7 @@ def board_of(policy: PolicyRows, span: Span, slug: str | None = None) -> Board:
         steps,
         _figures(pool, history, steps, pasts, slug),
         [row_of(m, past, allowed, view["classes"].get(m.slug)) for m, past in pasts.items()],
-        levels(pool, view, only=slug),
+        _levels(pool, history, slug),
         leaks_of(pool, span.start, span.end) if slug is None else None,
         away_rows(policy, span) if slug is None else [],
         untagged_in(history),
@@ -110,6 +113,15 @@ def _figures(
         return pool_figures(pool, history, steps, pasts)
     ((member, past),) = pasts.items()
     return class_figures(pool, history.unit, steps, member, past)
+
+
+def _levels(pool: Pool, history: UsageHistory, slug: str | None) -> list[Level]:
+    """As they are now, and since when those that a leak lowered are."""
+    view, now = history.now, history.at
+    since = dict(still_lowered(pool, view, lowered(pool, now - DAY), now))
+    return [
+        level._replace(lowered_at=since.get(level.name)) for level in levels(pool, view, only=slug)
+    ]
 
 
 def _add_queues_now(history: UsageHistory, steps: Steps) -> None:

@@ -52,6 +52,16 @@ def leaks_of(pool: Pool, start: datetime, end: datetime) -> Leaks:
     )
 
 
+def lowered(pool: Pool, since: datetime) -> dict[str, datetime]:
+    """When limits last came down to what the provider had left, by unit; none from before."""
+    found = Observation.objects.filter(pool_id=pool.pk, at__gte=since).exclude(leaked={})
+    newest: dict[str, datetime] = {}
+    for at, leaked in found.order_by("-at").values_list("at", "leaked")[:MOST]:
+        for unit in leaked:
+            newest.setdefault(unit, at)
+    return newest
+
+
 def _in_words(leaked: Mapping[str, int]) -> str:
     amounts = (f"{amount:,} {unit_in_words(unit)}" for unit, amount in leaked.items())
     return " and ".join(amounts)

@@ -1,6 +1,7 @@
 """What is left of a pool's limits now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from budget.dashboard.lineup import floor_moves
@@ -39,6 +40,8 @@ class Level(NamedTuple):
     floors: list[Floor]
     free: float | None = None
     """What is available beyond all effective floors; None where a limit knows no floors."""
+    lowered_at: datetime | None = None
+    """When it came down to what the provider had left, while that explains the level."""
 
     @property
     def text(self) -> str:
@@ -77,6 +80,20 @@ def levels(pool: Pool, view: Mapping[str, Any], only: str | None = None) -> list
         *[_level(limit, own, _floors(pool, limit, only), free=_free(limit)) for limit in limits],
         *[_level(limit, batch, [], of_batch=True) for limit in view["batch_limits"]],
     ]
+
+
+def still_lowered(
+    pool: Pool, view: Mapping[str, Any], lowered: Mapping[str, datetime], now: datetime
+) -> Iterator[tuple[str, datetime]]:
+    """Names of the limits that can't have refilled since their unit was `lowered`, and when."""
+    periods = _periods(pool, of_batch=False)
+    for limit in view["limits"]:
+        name, at = f"{limit['unit']}/{limit['algorithm']}", lowered.get(limit["unit"])
+        if at is None or name not in periods or limit["algorithm"] == "gauge":
+            continue
+        refill = timedelta(seconds=periods[name] * limit["capacity"] / limit["amount"])
+        if now < at + refill:
+            yield limit_in_words(name, periods), at
 
 
 def _periods(pool: Pool, of_batch: bool) -> Periods:

@@ -115,6 +115,21 @@ def test_a_leak_that_the_ledger_found_is_shown(viewer: Client, claims: Pool) -> 
     assert "400,000 tokens were used" in opened(viewer, pool_page()).html
 
 
+def test_a_level_says_that_a_leak_lowered_it_until_it_can_have_refilled(
+    viewer: Client, claims: Pool
+) -> None:
+    leak(claims, 0.1, 40_000)
+    board = opened(viewer, pool_page())["board"]
+    lowered = {level.name: level.lowered_at for level in board.levels if level.lowered_at}
+    assert list(lowered) == ["total tokens per minute"]
+    assert "Lowered to what the provider had left" in opened(viewer, pool_page()).html
+    shape = board.shape
+    Observation.objects.update(at=datetime.now(UTC) - timedelta(seconds=20))
+    board = opened(viewer, pool_page())["board"]
+    assert [level.lowered_at for level in board.levels] == [None] * 3, "it holds 15 s worth"
+    assert board.shape != shape
+
+
 @pytest.mark.browser
 def test_a_page_that_stands_open_gets_them(watcher: Watcher) -> None:
     page = watcher.open("/dashboard/claims/?range=live")
