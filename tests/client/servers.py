@@ -79,6 +79,8 @@ class Server:
 class Handler(BaseHTTPRequestHandler):
     owner: Server
     protocol_version = "HTTP/1.1"
+    # Head and body are written one after the other: the second must not wait for an answer.
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self.do_POST()
