@@ -10,7 +10,7 @@ from budget.admin.lists import ClassOrNoneFilter, ColumnFilter, PoolFilter, Read
 from budget.models import AwayReport
 from budget.models.choices import Unavailable
 
-LAST = ("admitted", "shed", "tokens", "key")
+LAST = ("admitted_calls", "shed_calls", "tokens", "key")
 
 
 class ChoiceFilter(ColumnFilter):
@@ -58,6 +58,16 @@ class AwayReportAdmin(ReadOnlyAdmin):
     def class_or_none(self, row: AwayReport) -> str:
         """Its slug."""
         return row.workload_class or "untagged calls"
+
+    @admin.display(description="admitted")
+    def admitted_calls(self, row: AwayReport) -> str:
+        """How many went."""
+        return f"{row.admitted:,}"
+
+    @admin.display(description="shed")
+    def shed_calls(self, row: AwayReport) -> str:
+        """How many did not."""
+        return f"{row.shed:,}"
 
     @admin.display(description="tokens in + out")
     def tokens(self, row: AwayReport) -> str:

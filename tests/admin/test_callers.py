@@ -105,7 +105,7 @@ def test_away_reports_stand_newest_first_and_the_untagged_ones_can_be_had_alone(
     viewer: Client, claims: Pool
 ) -> None:
     told = [
-        away(last_at_ms_ago=50_000),
+        away(last_at_ms_ago=50_000, admitted=1200),
         away(last_at_ms_ago=10_000, workload_class=None, choice="shed"),
         away(last_at_ms_ago=90_000, workload_class="nightly"),
     ]
@@ -116,6 +116,7 @@ def test_away_reports_stand_newest_first_and_the_untagged_ones_can_be_had_alone(
     text = page.content.decode()
     assert "Each row is one report" in text
     assert '<td class="field-choice_name">local</td>' in text
+    assert '<td class="field-admitted_calls">1,200</td>' in text
     for query, wanted in (("workload_class=~untagged", [""]), ("choice=shed", [""])):
         found = viewer.get(url("awayreport_changelist") + f"?{query}").context["cl"].result_list
         assert [row.workload_class for row in found] == wanted
