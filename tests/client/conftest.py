@@ -7,8 +7,10 @@ import openai
 import pytest
 
 from budget.client.meter import estimates
+from budget.client.service import Service
 from budget.client.testing import ScriptedGate
 from budget.client.transport import BudgetTransport
+from tests.client.served import well
 from tests.client.servers import Server, serving
 
 
@@ -43,3 +45,17 @@ def claude(gate: ScriptedGate, provider: Server) -> Iterator[anthropic.Anthropic
     http = anthropic.DefaultHttpxClient(transport=transport)
     with anthropic.Anthropic(api_key="k", base_url=provider.url, http_client=http) as client:
         yield client
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as server:
+        server.answer = well
+        yield server
+
+
+@pytest.fixture
+def service(server: Server) -> Iterator[Service]:
+    service = Service(server.url, "prefix.secret")
+    yield service
+    service.close()

@@ -14,8 +14,8 @@ from budget.client import AsyncBudget, Budget, Denied, Service, Shed, workload
 from budget.client.testing import ScriptedGate
 from budget.client.verdict import Admitted, Ask, Ending, Verdict
 from budget.providers import Tokens
+from tests.client.served import until, well
 from tests.client.servers import serving
-from tests.client.test_service import until, well
 
 CALL: dict[str, Any] = {"input_tokens": 100, "output_tokens": 50}
 

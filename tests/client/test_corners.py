@@ -18,8 +18,8 @@ from budget.client.verdict import Admitted, Ending
 from budget.providers import Tokens
 from budget.providers.standing import ProviderLimit
 from tests.client import answers
+from tests.client.served import SOON, ask, until, well
 from tests.client.servers import Answer, Asked, Server, serving
-from tests.client.test_service import SOON, ask, until, well
 from tests.client.test_transport import CHAT, CLAUDE, ending
 
 DEPLOYMENT = "claims-mini"

@@ -20,7 +20,7 @@ from budget.ledger.writers import stop_writers
 from budget.models import AwayReport, Call, CallerProcess, Observation, WorkloadClass
 from claims_demo.processes import free_port, web
 from tests.api.conftest import make_key
-from tests.client.test_service import until
+from tests.client.served import until
 from tests.ledger.pools import make_classes, make_pool
 from tests.mock_provider import mock_provider
 

@@ -17,6 +17,7 @@ from budget.models import Call, CallerProcess, Observation, Pool, WorkloadClass
 from claims_demo.processes import free_port
 from tests.api.conftest import make_key
 from tests.client import answers
+from tests.client.served import until
 from tests.client.servers import Server
 from tests.client.test_end_to_end import CHAT, HOST, MESSAGES, chat_of, serving
 from tests.ledger.pools import TOKENS_A_MINUTE, WIDE_WINDOW, available, make_classes, make_pool
@@ -44,6 +45,7 @@ def call(who):
 call("alone")
 child = os.fork()
 call("parent" if child else "child")
+sys.stdin.read()
 if child:
     _, status = os.waitpid(child, 0)
     call("parent, after its child")
@@ -101,12 +103,18 @@ def charged(slug: str = "claims") -> float:
 def test_parent_and_child_of_a_fork_are_two_callers_and_all_of_their_calls_are_settled(
     pool: Pool, url: str, mock: str
 ) -> None:
-    subprocess.run(
+    program = subprocess.Popen(
         [sys.executable, "-c", FORKING, url, make_key("all"), mock],
         cwd=Path(__file__).parents[2],
-        timeout=30,
-        check=True,
+        stdin=subprocess.PIPE,
     )
+    until(lambda: CallerProcess.objects.count() == 2, 20)
+    one, other = CallerProcess.objects.all()
+    assert one.process != other.process
+    assert one.name != other.name
+    program.communicate(timeout=20)
+    assert program.returncode == 0
+    assert not CallerProcess.objects.exists(), "both said farewell"
     calls = Call.objects.all()
     assert sorted(call.tags["who"] for call in calls) == [
         "alone",
@@ -116,9 +124,6 @@ def test_parent_and_child_of_a_fork_are_two_callers_and_all_of_their_calls_are_s
     ]
     assert {(call.state, call.outcome) for call in calls} == {("settled", "succeeded")}
     assert not calls.exclude(lapsed_at=None).exists()
-    callers = CallerProcess.objects.all()
-    assert len({caller.process for caller in callers}) == 2
-    assert len({caller.name for caller in callers}) == 2
 
 
 def test_an_embedding_is_charged_its_input_in_the_ledger(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.client import answers
+from tests.client.served import well
 from tests.client.servers import Answer, Asked, serving
-from tests.client.test_service import well
 
 pytestmark = pytest.mark.processes
 

@@ -16,8 +16,8 @@ from budget.client.testing import REASONS, ScriptedGate, scripted
 from budget.providers.standing import Standing
 from budget.rule import decision as rule
 from tests.client import answers
+from tests.client.served import well
 from tests.client.servers import Server, serving
-from tests.client.test_service import well
 
 CALL: dict[str, Any] = {"input_tokens": 100, "output_tokens": 50}
 CHAT: dict[str, Any] = {

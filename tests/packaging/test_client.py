@@ -12,8 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.client import answers
+from tests.client.served import well
 from tests.client.servers import Answer, Asked, serving
-from tests.client.test_service import well
 
 pytestmark = pytest.mark.processes
 

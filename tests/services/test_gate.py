@@ -34,8 +34,8 @@ from budget.providers.standing import ProviderLimit, Standing
 from budget.services.gate import LedgerGate
 from tests.api.conftest import lock_held
 from tests.client import answers
+from tests.client.served import until
 from tests.client.servers import Server, serving
-from tests.client.test_service import until
 from tests.ledger.pools import make_pool
 
 MESSAGES: Any = [{"role": "user", "content": "Is water damage covered?"}]
