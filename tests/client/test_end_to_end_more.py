@@ -103,16 +103,15 @@ def charged(slug: str = "claims") -> float:
 def test_parent_and_child_of_a_fork_are_two_callers_and_all_of_their_calls_are_settled(
     pool: Pool, url: str, mock: str
 ) -> None:
-    program = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", FORKING, url, make_key("all"), mock],
         cwd=Path(__file__).parents[2],
         stdin=subprocess.PIPE,
-    )
-    until(lambda: CallerProcess.objects.count() == 2, 20)
-    one, other = CallerProcess.objects.all()
-    assert one.process != other.process
-    assert one.name != other.name
-    program.communicate(timeout=20)
+    ) as program:
+        until(lambda: CallerProcess.objects.count() == 2, 20)
+        one, other = CallerProcess.objects.all()
+        assert one.process != other.process
+        assert one.name != other.name
     assert program.returncode == 0
     assert not CallerProcess.objects.exists(), "both said farewell"
     calls = Call.objects.all()
