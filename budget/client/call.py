@@ -47,6 +47,8 @@ class Call:
     """How many answers are asked for."""
     text_tokens: int | None = None
     """Exactly what the text comes to, where there is a tokenizer."""
+    goes_on: bool = False
+    """Whether the provider goes on with it though nobody reads its answer."""
 
 
 def api_of(method: str, path: str) -> Api | None:
@@ -89,6 +91,7 @@ def _call(api: Api, model: str, request: Mapping[str, Any], content: Content) ->
         output_cap=max(caps, default=None),
         choices=min(choices, MOST_CHOICES),
         text_tokens=exact_tokens(model, content.texts, text_bytes),
+        goes_on=request.get("background") is True,
     )
 
 

@@ -113,6 +113,8 @@ class Exchange:
             if produced_bytes is None:
                 return self._estimated()
         produced = self._estimator.output_of(self._call, produced_bytes)
+        if self._call.goes_on and not answer.tells_error:
+            produced = max(produced, self._admitted.ask.output_tokens)
         if used is None:
             return Tokens(self._admitted.ask.input_tokens, produced)
         return used._replace(output=max(used.output, produced))

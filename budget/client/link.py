@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -69,11 +70,14 @@ class Link:
         key: str | None = None,
         seconds: float = ERRAND_SECONDS,
     ) -> Reply:
-        """The answer to a request, if each part of it comes so soon. Raises NoAnswer."""
+        """The answer to a request, if it begins, and is whole, so soon. Raises NoAnswer."""
         content, headers, timeout = _content(body), _named(key), self._timeout(seconds)
+        end = time.monotonic() + self._connect + seconds
         try:
-            client = self._connected()
-            return _reply(client.post(path, content=content, headers=headers, timeout=timeout))
+            with self._connected().stream(
+                "POST", path, content=content, headers=headers, timeout=timeout
+            ) as answer:
+                return _reply(answer, _whole(answer, end))
         except httpx2.HTTPError as error:
             raise _no_answer(error) from None
 
@@ -89,10 +93,13 @@ class Link:
         client = self._connected_async(user)
         content, headers, timeout = _content(body), _named(key), self._timeout(seconds)
         try:
-            answer = await client.post(path, content=content, headers=headers, timeout=timeout)
+            async with asyncio.timeout(self._connect + seconds):
+                answer = await client.post(path, content=content, headers=headers, timeout=timeout)
+        except TimeoutError:
+            raise _dripping() from None
         except httpx2.HTTPError as error:
             raise _no_answer(error) from None
-        return _reply(answer)
+        return _reply(answer, answer.content)
 
     async def leave(self, user: object) -> None:
         """Close the running event loop's connections once the last of their users has left."""
@@ -143,6 +150,8 @@ class Link:
 
 def _address(url: str) -> str:
     parsed = httpx2.URL(url) if isinstance(url, str) else None
+    if parsed is not None and parsed.userinfo:
+        raise ValueError("url: leave out user and password: they would be sent instead of the key.")
     if parsed is None or parsed.scheme not in ("http", "https") or not parsed.host:
         raise ValueError(
             f"url: {url!r} isn't the address of a Token Budget service; "
@@ -153,7 +162,9 @@ def _address(url: str) -> str:
 
 
 def _key(key: str) -> str:
-    if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable():
+    # What isn't fit for a header would stand in an error, and that in a log.
+    fit = isinstance(key, str) and key.isascii() and key.isprintable() and " " not in key
+    if not key or not fit:
         raise ValueError("key: give the API key as `manage.py create_api_key` printed it.")
     return key
 
@@ -166,18 +177,32 @@ def _named(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Idempotency-Key": key}
 
 
-def _reply(response: httpx2.Response) -> Reply:
+def _whole(response: httpx2.Response, end: float) -> bytes:
+    """All of an answer's body: each part may come in time, and yet the whole not."""
+    parts = []
+    for part in response.iter_bytes():
+        parts.append(part)
+        if time.monotonic() > end:
+            raise _dripping()
+    return b"".join(parts)
+
+
+def _reply(response: httpx2.Response, content: bytes) -> Reply:
     """What was answered. Raises NoAnswer for anything that isn't the service's own JSON."""
     if response.status_code >= DOWN:
         raise NoAnswer(f"it answered {response.status_code}")
     try:
-        body = json.loads(response.content)
+        body = json.loads(content)
     except ValueError:
         body = None
     if not isinstance(body, dict):
         kind = response.headers.get("content-type", "nothing").partition(";")[0]
         raise NoAnswer(f"it answered {response.status_code} with {kind} instead of JSON")
     return Reply(response.status_code, response.headers, body)
+
+
+def _dripping() -> NoAnswer:
+    return NoAnswer("its answer came too slowly", perhaps_done=True)
 
 
 def _no_answer(error: httpx2.HTTPError) -> NoAnswer:

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from multiprocessing import util
 from uuid import uuid4
 from weakref import WeakSet
 
@@ -169,3 +170,5 @@ def _at_exit() -> None:
 
 os.register_at_fork(after_in_child=_in_child)
 atexit.register(_at_exit)
+# A child of multiprocessing ends without `atexit`, and forgets what its parent was to do.
+util.register_after_fork(_at_exit, lambda end: util.Finalize(None, end, exitpriority=1))
