@@ -1,6 +1,7 @@
 """What our transport adds to the official SDK's calls of a provider on this machine."""
 
 import gc
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ POOL = "bench"
 CALLERS = 16
 LATENCY_MS = 100
 """Of the provider: callers wait, as they do in life, and the machine is not what is measured."""
+PAUSE_SECONDS = 0.1
+"""Between two calls of a caller, at most: those who wait for one commit would go on in step."""
 STREAMS = 1_000
 CHAT: dict[str, Any] = {
     "model": "gpt-4o-mini",
@@ -95,17 +98,19 @@ def _sdk(provider: str, gate: Gate | None) -> Iterator[openai.OpenAI]:
 
 
 def _median_ms(provider: str, gate: Gate | None, seconds: float) -> float:
-    """How long a call takes while so many callers make one after the other."""
+    """How long a call takes while so many callers make one now and then."""
     took: list[float] = []
     with _sdk(provider, gate) as client:
 
         def call() -> None:
+            chance = random.Random()
             end = time.monotonic() + seconds
             with workload("adjuster"):
                 while time.monotonic() < end:
                     began = time.perf_counter()
                     client.chat.completions.create(**CHAT)
                     took.append(time.perf_counter() - began)
+                    time.sleep(chance.uniform(0, PAUSE_SECONDS))
 
         _together(call)
     return MILLISECONDS * median(took)
