@@ -118,6 +118,8 @@ def _median_ms(provider: str, gate: Gate | None, seconds: float) -> float:
 
 def _streams(provider: str, gate: Service, tell: Tell) -> dict[str, float]:
     """Streams, each second of which is dropped in its middle: first to warm, then measured."""
+    gate.flush()
+    held = _held()
     with _sdk(provider, gate) as client:
         _stream_all(client)
         gc.collect()
@@ -125,7 +127,7 @@ def _streams(provider: str, gate: Service, tell: Tell) -> dict[str, float]:
         _stream_all(client)
         gc.collect()
         watch.settle_dropped()
-        leases = _leases_left(gate)
+        leases = _leases_left(gate, held)
         grown = (psutil.Process().memory_info().rss - before) / MEGABYTE
     tell(f"after {STREAMS:,} streams: {leases:.0f} leases, {grown:.1f} MB more")
     return {"client_stream_leases": leases, "client_stream_mb": max(0.0, grown)}
@@ -155,15 +157,18 @@ def _together(work: Callable[[], None]) -> None:
         thread.join()
 
 
-def _leases_left(gate: Service) -> float:
-    """Calls that the ledger still takes to be under way, once all is told."""
+def _leases_left(gate: Service, held: float) -> float:
+    """How many more calls than before the ledger takes to be under way, once all is told."""
     end = time.monotonic() + LEFT_SECONDS
     while True:
         gate.flush()
-        gauge = next(
-            limit for limit in services.pool_view(POOL)["limits"] if limit["algorithm"] == "gauge"
-        )
-        left = float(gauge["amount"] - gauge["available"])
-        if left == 0 or time.monotonic() > end:
-            return left
+        left = _held() - held
+        if left <= 0 or time.monotonic() > end:
+            return max(0.0, left)
         time.sleep(0.1)
+
+
+def _held() -> float:
+    limits = services.pool_view(POOL)["limits"]
+    gauge = next(limit for limit in limits if limit["algorithm"] == "gauge")
+    return float(gauge["amount"] - gauge["available"])
