@@ -14,7 +14,7 @@ from budget.ledger.submission import Submission
 from budget.providers.headers import REFILL_STEADILY
 from budget.providers.standing import Standing
 from budget.rule.observe import Correction, Reading, back_off, reconcile
-from budget.rule.terms import SECOND, PoolTerms
+from budget.rule.terms import SECOND, TIERS, PoolTerms
 
 
 def observe(batch: Batch, operation: Observe) -> Observed:
@@ -25,7 +25,7 @@ def observe(batch: Batch, operation: Observe) -> Observed:
     3. Busy: the loosest classes are put off. Money: whoever finds the pool paused is told why.
 
     A caller that is bound to classes is believed as far as the strictest of them, and its `money`
-    is busy, too.
+    is busy as well.
     """
     leaked = batch.leaked.get(operation.id)
     if leaked is None:
@@ -112,7 +112,9 @@ def _strictest(terms: PoolTerms, classes: frozenset[str] | None) -> int | None:
 
 
 def _is_capped(batch: Batch, standing: Standing, strictest: int | None) -> bool:
-    if standing.refusal != "money" or strictest is not None:
+    """Whether the pool was paused because of this: `services.observe` says by whose word it is."""
+    may_stop_all = strictest is None or batch.terms.classes[strictest].tier == TIERS[0]
+    if standing.refusal != "money" or not may_stop_all:
         return False
     return batch.terms.paused and not batch.balances.spend_cap_reached
 

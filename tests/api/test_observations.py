@@ -117,6 +117,7 @@ def test_a_key_of_the_strictest_callers_stops_the_pool(
     assert observe(adjuster, refusal="money").json()["paused"] is True
     pool.refresh_from_db()
     assert pool.paused
+    assert "spend cap is reached" in adjuster.admit().json()["detail"]
 
 
 @pytest.mark.parametrize(
