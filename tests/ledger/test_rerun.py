@@ -62,7 +62,7 @@ def history_of_jobs() -> Pool:
     WorkloadClass.objects.update(max_call_seconds=1, queue_limit=30)
     pool = make_pool(
         {"unit": "total_tokens", "algorithm": "token_bucket", "amount": 300_000},
-        {"unit": "requests", "algorithm": "gauge", "amount": 12},
+        {"unit": "requests", "algorithm": "gauge", "amount": 80},
         shares={"adjuster": 40, "rescore": 20},
         batch=True,
         batch_window_hours=1,
