@@ -7,11 +7,11 @@ from typing import cast
 
 from budget.client import stand_in
 from budget.client.gate import Gate
+from budget.client.refusal import LIMITED
 from budget.client.shared import service_of
 from budget.client.verdict import Admitted, Ask, Choice, Refused, Verdict
 
 AWAY = "away"
-LIMITED = 429
 
 
 def gate_to(url: str | None, key: str | None, when_unavailable: Choice) -> Gate:

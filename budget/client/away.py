@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from budget.client.book import Book, Line
 from budget.client.local import LocalFloor
+from budget.client.refusal import LIMITED
 from budget.client.terms import ClassTerms, Terms
 from budget.client.verdict import Admitted, Ask, Choice, Ending, Refused, Verdict
 from budget.providers import Tokens, counted
@@ -110,11 +111,11 @@ class Away:
     def _shed(self, ask: Ask, choice: Choice, why: str, again_ms: int = AGAIN_MS) -> Verdict:
         self.book.shed(self._say(ask, choice, "shed", why))
         detail = f"The budget service can't be reached, and the call was shed: {why}."
-        return Refused(ask, 429, "away", detail, max(1, again_ms))
+        return Refused(ask, LIMITED, "away", detail, max(1, again_ms))
 
     def _untagged(self, ask: Ask) -> Verdict:
         self.book.shed(self._say(ask, "shed", "shed", "it names no workload class"))
-        return Refused(ask, 429, "untagged", "The call names no workload class. Name one.")
+        return Refused(ask, LIMITED, "untagged", "The call names no workload class. Name one.")
 
     def _say(self, ask: Ask, choice: Choice, decision: str, why: str) -> Line:
         """Log the first call of each line in an outage; the others are counted."""

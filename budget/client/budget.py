@@ -1,7 +1,6 @@
 """The budget for callers without an SDK: whoever makes the call says what it needs and used."""
 
 import os
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, get_args
@@ -11,6 +10,7 @@ from budget.client import checked, stand_in
 from budget.client.asking import asked, asked_async, gate_to
 from budget.client.carried import current
 from budget.client.gate import Gate
+from budget.client.lease import Lease
 from budget.client.source import calling_site
 from budget.client.verdict import NOTHING, Admitted, Ask, Choice, Ending, Outcome, Refused, Verdict
 from budget.client.watch import watch
@@ -54,7 +54,7 @@ class OpenCall:
         ask = admitted.ask
         self._used = Tokens(ask.input_tokens, ask.output_tokens)
         self._outcome: Outcome | None = None
-        self._renewed_at = time.monotonic()
+        self._lease = Lease(gate, admitted)
         self._process = os.getpid()
         self.is_open = True
 
@@ -86,11 +86,8 @@ class OpenCall:
         self._record(NOTHING, "cancelled")
 
     def keep_lease(self) -> None:
-        """Renew the lease once half of it is over; done for as long as the block lasts."""
-        seconds, now = self.admitted.lease_seconds, time.monotonic()
-        if seconds is not None and now > self._renewed_at + seconds / 2:
-            self._renewed_at = now
-            self._gate.renew(self.admitted, seconds / 2)
+        """Renew the lease; done for as long as the block lasts."""
+        self._lease.keep()
 
     def closed(self, failed: bool = True) -> None:
         """The block has ended; that of a forked child's copy says nothing."""

@@ -2,13 +2,13 @@
 
 import os
 import threading
-import time
 from collections.abc import Mapping
 
 from budget.client.answer import Answer
 from budget.client.call import Call
 from budget.client.estimator import Estimator
 from budget.client.gate import Gate
+from budget.client.lease import Lease
 from budget.client.verdict import NOTHING, Admitted, Ending, Outcome
 from budget.client.watch import watch
 from budget.providers import Tokens
@@ -31,7 +31,7 @@ class Exchange:
         self._settled = False
         self._process = os.getpid()
         self._answer: Answer | None = None
-        self._renewed_at = time.monotonic()
+        self._lease = Lease(gate, admitted)
         watch.begin(self)
 
     @property
@@ -45,20 +45,22 @@ class Exchange:
         return self.is_open and self._answer is not None and self._answer.wants_error
 
     def keep_lease(self) -> None:
-        """Renew the lease of a call that takes long, once half of it is over."""
-        seconds, now = self._admitted.lease_seconds, time.monotonic()
-        if seconds is not None and now > self._renewed_at + seconds / 2:
-            self._renewed_at = now
-            self._gate.renew(self._admitted, seconds / 2)
+        """Renew the lease of a call that takes long."""
+        self._lease.keep()
 
     def never_left(self) -> None:
         """It couldn't be sent: all is given back."""
         self._settle("cancelled", NOTHING)
 
     def broke(self) -> None:
-        """It was sent, and broke off: what was used is at least what was seen of it."""
+        """It was sent, and broke off: what was used is at least what was seen of it.
+
+        An error is one also if not all of it came.
+        """
         if self._answer is None:
             self._settle("failed", self._estimated())
+        elif not self._answer.is_ok:
+            self.ended()
         else:
             self._settle_used("failed", self._answer)
 

@@ -213,6 +213,21 @@ def test_a_refused_request_is_charged_nothing(
     assert ending(gate) == Ending("failed", Tokens(0, 0))
 
 
+@pytest.mark.parametrize(
+    ("status", "outcome", "share"),
+    [(429, "rate_limited", 0), (400, "failed", 0), (500, "failed", 1)],
+)
+def test_an_error_whose_body_is_cut_is_that_error_all_the_same(
+    gate: ScriptedGate, provider: Server, chat: openai.OpenAI, status: int, outcome: str, share: int
+) -> None:
+    cut = Answer(status, b"", chunks=[b'{"error": {"mess'], hang_up=True)
+    provider.answer = lambda asked: cut
+    with pytest.raises(openai.APIError):
+        chat.with_options(max_retries=0).chat.completions.create(**CHAT, max_tokens=99)
+    (ask,) = gate.asks
+    assert ending(gate) == Ending(outcome, Tokens(share * ask.input_tokens, 0))
+
+
 def test_a_call_that_never_left_is_given_back(gate: ScriptedGate, provider: Server) -> None:
     http = openai.DefaultHttpxClient(transport=BudgetTransport("claims", gate=gate))
     address = "http://127.0.0.1:9/v1"
