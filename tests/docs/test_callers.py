@@ -11,7 +11,7 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from budget import services
-from budget.models import Call
+from budget.models import Call, WorkloadClass
 from tests.api.conftest import make_key
 from tests.docs.blocks import ROOT, blocks
 from tests.mock_provider import mock_provider
@@ -75,3 +75,12 @@ def test_its_shell_runs(env: dict[str, str]) -> None:
             )
             assert '"charged"' in done.stdout or '"call_sites"' in done.stdout
     assert Call.objects.get().source == "nightly.sh"
+
+
+def test_its_shell_ends_with_the_reason_of_a_refusal(env: dict[str, str]) -> None:
+    WorkloadClass.objects.update(paused=True)
+    start = next(block.code for block in blocks(DOCUMENT, "sh") if "admissions" in block.code)
+    done = subprocess.run(["sh", "-c", start], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "paused" in done.stderr
+    assert done.stdout == ""
