@@ -56,7 +56,7 @@ def test_one_that_came_back_may_go_away_again(
 ) -> None:
     cut_mine()
     mine.look()
-    mine.look()
+    assert mine.look() is not None
     monkeypatch.setattr(lookout, "AWAY_SECONDS", 0.1)
     with monkeypatch.context() as meanwhile:
         connection.close()

@@ -164,7 +164,6 @@ def test_many_threads_teach_and_ask_at_once() -> None:
     assert len(estimator._pasts["messages m", "adjuster", False]) == KEPT
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_forked_while_others_learn_can_estimate() -> None:
     estimator, over = taught(Tokens(600, 20)), threading.Event()

@@ -207,4 +207,7 @@ def test_single_bytes_give_the_same() -> None:
 )
 def test_no_event_is_too_odd(event: Any) -> None:
     for api in ("chat", "responses", "messages"):
-        fed(api, data(event))
+        meter = fed(api, data(event))
+        used = meter.used()
+        assert used is None or min(used) >= 0
+        assert meter.produced_bytes >= 0
