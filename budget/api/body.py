@@ -1,7 +1,8 @@
 """Reads request bodies: bounded, JSON and typed, or a problem that names the field."""
 
 import re
-from typing import TypeVar, get_type_hints
+from collections.abc import Iterator
+from typing import Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from django.http import HttpRequest
@@ -54,8 +55,8 @@ def _invalid(struct: object, message: str, within: str) -> Problem:
     if named:
         path = f"{path}.{named[1]:.{MAX_NAME}}".lstrip(".")
     field = f"{within}.{path}".strip(".")
-    first = re.split(r"[.\[]", path)[0]
-    hint = _description(struct, first) if _knows(struct, first) else _known(struct)
+    names = re.findall(r"(?<!\[)\b\w+", path)  # without places in lists
+    hint = _hint(struct, names)
     return _bad_field(field, f"{_plain(message):.{MAX_NAME}}. {hint}".strip())
 
 
@@ -78,15 +79,36 @@ def _bad_field(field: str, detail: str) -> Problem:
     return Problem(400, f"{field}: {detail}", field=field)
 
 
-def _knows(struct: object, field: str) -> bool:
-    return field in ("", *get_type_hints(struct))
+def _hint(struct: object, names: list[str]) -> str:
+    """What the innermost field that is known asks for; which are known, if the last isn't."""
+    said = ""
+    for name in names:
+        fields = get_type_hints(struct, include_extras=True) if _is_body(struct) else {}
+        if name not in fields:
+            return f"Known fields: {', '.join(fields)}." if fields else said
+        said = _asked_for(fields[name])
+        struct = next(filter(_is_body, _within(fields[name])), None)
+    return said
 
 
-def _known(struct: object) -> str:
-    return f"Known fields: {', '.join(get_type_hints(struct))}."
-
-
-def _description(struct: object, field: str) -> str:
-    annotation = get_type_hints(struct, include_extras=True).get(field)
+def _asked_for(annotation: object) -> str:
+    """A field's description, and what may be written if that is one of a few."""
     found = (getattr(meta, "description", None) for meta in getattr(annotation, "__metadata__", ()))
-    return next((text for text in found if text), "")
+    description = next((text for text in found if text), "")
+    literal = next((part for part in _within(annotation) if get_origin(part) is Literal), None)
+    choices = get_args(literal) if literal is not None else ()
+    if all(choice in description for choice in choices):
+        return description
+    return f"{description} Write one of {', '.join(choices)}.".strip()
+
+
+def _within(annotation: object) -> Iterator[object]:
+    """A type, and those that it is made of."""
+    yield annotation
+    if get_origin(annotation) is not Literal:
+        for part in get_args(annotation):
+            yield from _within(part)
+
+
+def _is_body(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, msgspec.Struct)

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -200,3 +201,31 @@ def assert_refused(answer: Any, field: str) -> None:
     assert body["field"].split("[")[0] == field
     assert body["detail"].startswith(field)
     assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        (
+            "/api/v1/observations",
+            {"pool": "claims", "limits": [{"unit": "token"}]},
+            "limits[0].unit: Invalid enum value 'token'. What it counts. Write one of requests, ",
+        ),
+        (
+            "/api/v1/observations",
+            {"pool": "claims", "limits": [{"unit": "requests", "left": 1}]},
+            "Known fields: unit, amount, remaining, reset_ms.",
+        ),
+        (
+            "/api/v1/callers",
+            {"pool": "claims", "process": str(uuid4()), "away": [{"report": "x"}]},
+            "away[0].report: Invalid UUID. ",
+        ),
+    ],
+)
+def test_a_field_within_a_list_is_told_what_it_may_hold_itself(
+    caller: Caller, path: str, body: dict[str, Any], said: str
+) -> None:
+    answer = caller.post(path, body)
+    assert answer.status_code == 400
+    assert said in answer.json()["detail"]
