@@ -19,7 +19,7 @@ AGAIN_MS = 1000
 
 
 class Away:
-    """Knows each pool's last terms, and keeps this process's share of every class's floor.
+    """Knows each pool's last terms, and keeps this process's part of every class's floor.
 
     A pool whose terms were never heard of has the choice `unknown` for every class: a limiter
     that fails must not open the gate by itself.
@@ -31,7 +31,7 @@ class Away:
         self.book = book
         self._unknown: Choice = unknown
         self._terms: dict[str, Terms] = {}
-        self._shares: dict[tuple[str, str], LocalFloor] = {}
+        self._floors: dict[tuple[str, str], LocalFloor] = {}
         self._guard = threading.Lock()
         self._said: set[Line] = set()
 
@@ -45,11 +45,11 @@ class Away:
         """Take in a pool's present terms. The service is there, so an outage is over."""
         with self._guard:
             self._terms[pool] = terms
-            for (of, slug), share in list(self._shares.items()):
+            for (of, slug), floor in list(self._floors.items()):
                 if of == pool and slug in terms.classes:
-                    share.resize(terms, slug)
+                    floor.resize(terms, slug)
                 elif of == pool:
-                    del self._shares[of, slug]
+                    del self._floors[of, slug]
             self._said = {line for line in self._said if line[0] != pool}
 
     def knows(self, pool: str) -> bool:
@@ -81,16 +81,16 @@ class Away:
             line = (ask.pool, ask.workload_class, admitted.away)
             self.book.used(line, ending.used, _estimated(ask))
         terms = self._terms.get(ask.pool)
-        share = self._shares.get((ask.pool, ask.workload_class or (terms and terms.untagged) or ""))
-        if admitted.away == "local" and terms is not None and share is not None:
-            share.release(_costs(terms, ask))
+        floor = self._floors.get((ask.pool, ask.workload_class or (terms and terms.untagged) or ""))
+        if admitted.away == "local" and terms is not None and floor is not None:
+            floor.release(_costs(terms, ask))
 
     def _locally(self, ask: Ask, terms: Terms, slug: str, member: ClassTerms) -> Verdict:
         with self._guard:
-            share = self._shares.get((ask.pool, slug))
-            if share is None:
-                share = self._shares[ask.pool, slug] = LocalFloor(terms, slug)
-        wait = share.wait_for(_costs(terms, ask))
+            floor = self._floors.get((ask.pool, slug))
+            if floor is None:
+                floor = self._floors[ask.pool, slug] = LocalFloor(terms, slug)
+        wait = floor.wait_for(_costs(terms, ask))
         if wait is None:
             return self._admitted(ask, "local", "within this process's part of the class's floor")
         again = AGAIN_MS if math.isinf(wait) else math.ceil(1000 * wait)
